@@ -1,6 +1,6 @@
 """What every test run needs before it starts: a fixed environment, the notebook comparison, the browser fixture.
 
-It lives in the root because notebooks are collected from outside `tests/`. Fixtures of one folder belong in that folder.
+It lives in the root because notebooks are collected from outside `tests/`. One folder's fixtures belong in that folder.
 """
 
 import os

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-NO_BROWSER = "NO BROWSER: the browser tests did not run. Install Chromium, or run: python -m playwright install chromium"
+NO_BROWSER = "NO BROWSER: the browser tests did not run. Install Chromium, or: python -m playwright install chromium"
 INSTALLED_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
