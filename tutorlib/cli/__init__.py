@@ -1,0 +1,1 @@
+"""The `tutorlib` command: one module for each sub-command. Nothing here computes graphs or checks exercises."""
