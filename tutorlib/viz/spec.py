@@ -1,0 +1,96 @@
+"""The data contract of GraphView, put together from its parts: graph, layout, trace, values, words.
+
+The shape of the result is `spec.schema.json`, beside this file. Standard library only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tutorlib.viz.face import face
+from tutorlib.viz.layout import Box, Link, layout
+from tutorlib.viz.outline import outline, speak_event, speak_node, summary
+
+__all__ = ["VERSION", "assemble", "letter_of"]
+
+VERSION = 1
+LETTERS = {"input": "in", "shared": "S", "constant": "c", "gradient": "∂", "update": "Δ", "output": "out", "error": "NaN"}
+
+
+def letter_of(kind: str, op: str | None) -> str:
+    """The letter of a node: fixed for each kind, the op's name for an op.
+
+    >>> letter_of("shared", None), letter_of("op", "mul")
+    ('S', 'mul')
+    """
+    return LETTERS.get(kind) or op or "op"
+
+
+def assemble(
+    nodes: Sequence[dict[str, Any]],
+    edges: Sequence[dict[str, Any]],
+    trace: Sequence[dict[str, Any]] = (),
+    values: dict[str, dict[str, Any]] | None = None,
+    *,
+    notes: Sequence[str] = (),
+    direction: str = "TB",
+) -> dict[str, Any]:
+    """A complete spec from nodes and edges of the contract: adds layout, scopes, tree levels, sentences and text."""
+    values = dict(values or {})
+    nodes, edges, trace = [dict(n) for n in nodes], [dict(e) for e in edges], [dict(e) for e in trace]
+    node_of = {node["id"]: node for node in nodes}
+    for node in nodes:
+        node["spoken"] = speak_node(node, values)
+    for event in trace:
+        event["spoken"] = speak_event(event, len(trace), node_of[event["node"]])
+    graph = {"nodes": nodes, "edges": edges, "scopes": _scopes(nodes), "levels": _levels(nodes, edges)}
+    boxes = []
+    for node in nodes:
+        shown = face(node, values.get(node.get("value") or ""))
+        boxes.append(Box(node["id"], shown.w, shown.h, node["kind"], node.get("grad_of") or "", node.get("update_of") or ""))
+    placed = layout(boxes, [Link(e["id"], e["s"], e["t"], e["kind"]) for e in edges], direction)
+    text = outline(graph, values)
+    if notes:
+        text += "\n" + "\n".join(notes)
+    return {
+        "version": VERSION,
+        "graph": graph,
+        "layout": placed.as_json(),
+        "trace": trace,
+        "values": values,
+        "text": text,
+        "summary": summary(graph, trace),
+        "notes": list(notes),
+    }
+
+
+def _scopes(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Every scope in use with its parents, outermost first; "a/b" lies in "a"."""
+    found: dict[str, dict[str, Any]] = {}
+    for node in nodes:
+        parts = [part for part in (node.get("scope") or "").split("/") if part]
+        for depth in range(1, len(parts) + 1):
+            name = "/".join(parts[:depth])
+            found.setdefault(name, {"id": name, "title": parts[depth - 1], "parent": "/".join(parts[: depth - 1])})
+    return list(found.values())
+
+
+def _levels(nodes: list[dict[str, Any]], edges: list[dict[str, Any]]) -> dict[str, int]:
+    """Depth of each node below the results, from 1: what a screen reader calls the level of a tree item."""
+    waiting = {node["id"]: 0 for node in nodes}
+    producers: dict[str, list[str]] = {node["id"]: [] for node in nodes}
+    for edge in edges:
+        if edge["kind"] != "update" and edge["s"] in waiting and edge["t"] in waiting:
+            waiting[edge["s"]] += 1
+            producers[edge["t"]].append(edge["s"])
+    levels = dict.fromkeys(waiting, 1)
+    ready = [name for name, count in waiting.items() if not count]
+    while ready:
+        name = ready.pop()
+        for source in producers[name]:
+            levels[source] = max(levels[source], levels[name] + 1)
+            waiting[source] -= 1
+            if not waiting[source]:
+                ready.append(source)
+    return levels

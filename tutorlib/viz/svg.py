@@ -1,0 +1,135 @@
+"""The static picture of a graph: one SVG on its own white card, the same bytes for the same spec. Standard library only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tutorlib.messages import message
+from tutorlib.viz.face import NORMAL, SMALL, THUMB_H, THUMB_W, face, text_width
+from tutorlib.viz.marks import arrow, edge_path, escape, heatmap, num, shape, text
+from tutorlib.viz.theme import CARD, EDGES, KINDS, TEXT, role
+
+__all__ = ["card", "graph_svg"]
+
+LEGEND_H = 30.0
+LEGEND_KINDS = ("input", "shared", "constant", "op", "output", "gradient", "update", "error")
+
+
+def card(width: float, height: float, title: str, body: str, theme: str = "light") -> str:
+    """A whole SVG document: the card, its border, its accessible title, then `body`."""
+    fill, border = CARD[theme]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{num(width)}" height="{num(height)}" '
+        f'viewBox="0 0 {num(width)} {num(height)}" role="img" aria-label="{escape(title)}"><title>{escape(title)}</title>'
+        f'<rect x="0.5" y="0.5" width="{num(width - 1)}" height="{num(height - 1)}" rx="8" fill="{fill}" stroke="{border}"/>'
+        f"{body}</svg>\n"
+    )
+
+
+def graph_svg(spec: dict[str, Any], theme: str = "light") -> str:
+    """Draw a GraphView spec as it stands at the end of its trace; `theme` is "light" or "dark"."""
+    graph, places, values = spec["graph"], spec["layout"], spec["values"]
+    wide, high = places["size"]
+    legend, legend_width, legend_height = _legend(graph, theme, max(wide, 320.0))
+    width, height = max(wide, legend_width), high + legend_height
+    shift = (width - wide) / 2
+    ink = TEXT[theme]
+    parts = []
+    node_of = {node["id"]: node for node in graph["nodes"]}
+    labels = []
+    for edge in graph["edges"]:
+        points = places["edges"].get(edge["id"])
+        if not points:
+            continue
+        look = EDGES.get(edge["kind"], EDGES["forward"])
+        colour = KINDS[look.colour].paint(theme).stroke if look.colour else ink
+        parts.append(edge_path(points, look, colour, 0.6 if edge["kind"] == "saved" else 1.0) + arrow(points, look, colour))
+        if edge["kind"] == "forward" and edge.get("label") and (edge.get("broadcast") or _shape_is_hidden(node_of[edge["s"]])):
+            labels.append(_edge_label(edge, points, theme))
+    for node in graph["nodes"]:
+        if node["id"] in places["nodes"]:
+            parts.append(_node(node, places["nodes"][node["id"]], values, theme))
+    parts += labels
+    body = f'<g transform="translate({num(shift)} 0)">{"".join(parts)}</g>'
+    body += f'<g transform="translate(0 {num(high)})">{legend}</g>'
+    return card(width, height, spec["summary"], body, theme)
+
+
+def _node(node: dict[str, Any], box: list[float], values: dict[str, Any], theme: str) -> str:
+    x, y, w, h = box
+    look, ink = role(node["kind"]), TEXT[theme]
+    paint = look.paint(theme)
+    shown = face(node, values.get(node.get("value") or ""))
+    middle = x + w / 2 + (2.5 if look.shape == "drum" else 0)
+    out = [f"<g><title>{escape(node.get('spoken') or node['label'])}</title>", shape(look, paint, box)]
+    line = y + 18
+    badge = node["letter"] if node["letter"] != node.get("op") else ""
+    if badge:
+        wide = text_width(badge, SMALL) + 6
+        start = middle - (wide + text_width(shown.title, NORMAL)) / 2
+        out.append(text(start, line, badge, SMALL, paint.stroke, bold=True))
+        out.append(text(start + wide, line, shown.title, NORMAL, ink, bold=True))
+    else:
+        out.append(text(middle, line, shown.title, NORMAL, ink, "middle", bold=True))
+    if shown.kind:
+        line += 15
+        out.append(text(middle, line, shown.kind, SMALL, ink, "middle", more=' fill-opacity="0.75"'))
+    if shown.thumb:
+        widest = max(text_width(words, SMALL) for words in shown.value)
+        start = middle - (THUMB_W + 8 + widest) / 2
+        out.append(heatmap(shown.thumb, start, line + 6, THUMB_W, THUMB_H, KINDS["error"].paint(theme).stroke))
+        for i, words in enumerate(shown.value):
+            out.append(text(start + THUMB_W + 8, line + 15 + 13 * i, words, SMALL, ink))
+    elif shown.value:
+        out.append(text(middle, line + 16, shown.value[0], SMALL + 0.5, ink, "middle"))
+    if look.border == "alert":
+        out.append(f'<circle cx="{num(x + w)}" cy="{num(y)}" r="8" fill="{paint.stroke}"/>')
+        out.append(text(x + w, y + 4, "!", 12, CARD[theme][0], "middle", bold=True))
+    out.append("</g>")
+    return "".join(out)
+
+
+def _shape_is_hidden(node: dict[str, Any]) -> bool:
+    return node.get("shape") is None
+
+
+def _edge_label(edge: dict[str, Any], points: list[list[float]], theme: str) -> str:
+    """The shape beside the end of an edge; axes that are broadcast are underlined."""
+    (ax, ay), (bx, by) = points[-2], points[-1]
+    x, y = (ax + bx) / 2 + 6, (ay + by) / 2 + 3
+    words = edge["label"]
+    fill, _ = CARD[theme]
+    wide = text_width(words, 10)
+    out = f'<rect x="{num(x - 2)}" y="{num(y - 9)}" width="{num(wide + 4)}" height="12" rx="2" fill="{fill}" fill-opacity="0.85"/>'
+    out += text(x, y, words, 10, TEXT[theme], more=' fill-opacity="0.8"')
+    if edge.get("broadcast"):
+        out += f'<path d="M{num(x)} {num(y + 2)}h{num(wide)}" fill="none" stroke="{KINDS["shared"].paint(theme).stroke}" stroke-width="1.5"/>'
+    return out
+
+
+def _legend(graph: dict[str, Any], theme: str, width: float) -> tuple[str, float, float]:
+    """The signs in use, with their names, in rows no wider than `width`."""
+    ink = TEXT[theme]
+    kinds = {node["kind"] for node in graph["nodes"]}
+    flows = {edge["kind"] for edge in graph["edges"]}
+    entries = []
+    for kind in LEGEND_KINDS:
+        if kind in kinds:
+            look = role(kind)
+            sample = shape(look, look.paint(theme), (0, -8, 26, 16))
+            entries.append((sample, message(f"widgets.kind_{kind}")))
+    for kind, flow in EDGES.items():
+        if kind in flows:
+            points = [[0, 0], [28, 0]]
+            colour = KINDS[flow.colour].paint(theme).stroke if flow.colour else ink
+            entries.append((edge_path(points, flow, colour) + arrow(points, flow, colour), message(f"widgets.edge_{kind}")))
+    out, x, y, widest = [], 14.0, 17.0, 0.0
+    for sample, words in entries:
+        wide = 34 + text_width(words, 10.5) + 14
+        if x > 14 and x + wide > width:
+            x, y = 14.0, y + 22
+        out.append(f'<g transform="translate({num(x)} {num(y)})">{sample}{text(34, 4, words, 10.5, ink)}</g>')
+        x += wide
+        widest = max(widest, x)
+    rule = f'<path d="M10 0H{num(max(widest, width) - 10)}" fill="none" stroke="{CARD[theme][1]}" stroke-width="1"/>'
+    return rule + "".join(out), widest, y + LEGEND_H - 14
