@@ -20,8 +20,9 @@ _WIDE = set("mwMWΣ∂Δ@%…→×")
 
 @dataclass(frozen=True)
 class Face:
-    """The lines on a face: `title`, `kind` (dtype and shape), `value` (text under it), `thumb` shown or not, and the size."""
+    """The lines on a face: `badge` and `title`, `kind` (dtype and shape), `value` (text under it), a `thumb`, and the size."""
 
+    badge: str
     title: str
     kind: str
     value: tuple[str, ...]
@@ -86,13 +87,13 @@ def face(node: dict[str, Any], value: dict[str, Any] | None) -> Face:
             lines = _statistics_lines(value)
         else:
             lines = (shorten(value["text"], VALUE),)
-    badge = text_width(node["letter"], SMALL) + 8 if node["letter"] != node.get("op") else 0.0
-    widths = [text_width(title, NORMAL) + badge, text_width(kind, SMALL)]
+    badge = "" if node["letter"] == node.get("op") or title.startswith(node["letter"]) else node["letter"]
+    widths = [text_width(title, NORMAL) + (text_width(badge, SMALL) + 6 if badge else 0), text_width(kind, SMALL)]
     beside = THUMB_W + 8 if thumb else 0
     widths += [text_width(line, SMALL) + beside for line in lines]
-    slack = 34 if node["kind"] in ("gradient", "update") else 26
+    slack = 36 if node["kind"] in ("gradient", "update", "output", "error") else 26
     height = 26 + (15 if kind else 0) + ((28 if thumb else 16) if lines else 0) + 4
-    return Face(title, kind, lines, thumb, round(max(72.0, max(widths) + slack)), height)
+    return Face(badge, title, kind, lines, thumb, round(max(72.0, max(widths) + slack)), height)
 
 
 def _statistics_lines(value: dict[str, Any]) -> tuple[str, ...]:

@@ -190,18 +190,15 @@ class _Block:
                 self.x[key] = at + left
                 at += left + right
         for sweep in range(STRAIGHTENINGS):
-            last = sweep >= STRAIGHTENINGS - 2
-            for row in self.cells if sweep % 2 == 0 else reversed(self.cells):
-                self._settle(row, (self.above, self.below) if last else (self.above if sweep % 2 == 0 else self.below,))
+            down = sweep % 2 == 1
+            for row in self.cells if down else reversed(self.cells):
+                self._settle(row, *((self.above, self.below) if down else (self.below, self.above)))
 
-    def _settle(self, row, sides) -> None:
+    def _settle(self, row, near, otherwise) -> None:
+        """Move one row to its neighbours in `near`; a cell without any there follows `otherwise`."""
         wishes, weights, steps, step = [], [], [], 0.0
         for i, key in enumerate(row):
-            pulls = [
-                (self.x[other] + off - own, weight)
-                for near in sides
-                for other, own, off, weight in near[key]
-            ]
+            pulls = [(self.x[other] + off - own, weight) for other, own, off, weight in near[key] or otherwise[key]]
             weight = sum(w for _, w in pulls)
             wishes.append(sum(p * w for p, w in pulls) / weight if pulls else self.x[key])
             weights.append(weight or 0.05)

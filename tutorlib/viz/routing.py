@@ -99,7 +99,7 @@ class _Router:
         for box in self.boxes:
             x, y = self._centre(box.id)
             nodes[box.id] = [_r(x - box.w / 2), _r(y - box.h / 2), _r(box.w), _r(box.h)]
-        self._ports()
+        self._ports(plans)
         edges = {}
         for link in self.links:
             points = self._turning(plans[link.id]) if link.id in plans else self._direct(link)
@@ -232,25 +232,43 @@ class _Router:
     def _centre(self, name: str) -> tuple[float, float]:
         return self._x(name), self.row_y[self.rows.block[name]][self.rows.row[name]]
 
-    def _ports(self) -> None:
-        """Spread the edges along the top and the bottom of a box, in the order of where they go."""
+    def _ports(self, plans: dict[str, _Plan]) -> None:
+        """Spread the edges along each side of a box, in the order of where they go."""
         touching: dict[tuple[str, str], list[tuple[float, str]]] = defaultdict(list)
         for link in self.links:
-            a, b = self._centre(link.s), self._centre(link.t)
-            passed = self.placed.through.get(link.id)
-            near_s, near_t = b[0], a[0]
-            if passed:
-                block = self.rows.block[link.s]
-                ends = [passed[0][1] + self.x0[block], passed[-1][1] + self.x0[block]]
-                near_s, near_t = ends if a[1] < b[1] else ends[::-1]
-            touching[link.s, "bottom" if b[1] > a[1] else "top"].append((near_s, link.id))
-            touching[link.t, "bottom" if a[1] > b[1] else "top"].append((near_t, link.id))
+            plan = plans.get(link.id)
+            if plan is None:
+                self._touch_direct(link, touching)
+                continue
+            for name, other, gap in ((link.s, link.t, plan.start), (link.t, link.s, plan.end)):
+                x, y = self._centre(name)
+                near = self._x(other) if plan.hall is None else self._hall(plan)
+                if gap is None:
+                    touching[name, "right" if near > x else "left"].append((self._centre(other)[1], link.id))
+                else:
+                    touching[name, "bottom" if self.gap_y[gap] > y else "top"].append((near, link.id))
         self.port: dict[tuple[str, str], float] = {}
-        for (name, _), ends in touching.items():
+        for (name, side), ends in touching.items():
             ends.sort()
-            room = min(16.0, self.box_of[name].w * 0.5 / max(len(ends), 1))
+            level = side in ("left", "right")
+            size = self.box_of[name].h if level else self.box_of[name].w
+            middle = self._centre(name)[1] if level else self._x(name)
+            room = min(16.0, size * 0.5 / max(len(ends), 1))
             for i, (_, edge) in enumerate(ends):
-                self.port[name, edge] = self._x(name) + (i - (len(ends) - 1) / 2) * room
+                self.port[name, edge] = middle + (i - (len(ends) - 1) / 2) * room
+
+    def _touch_direct(self, link: Link, touching: dict[tuple[str, str], list[tuple[float, str]]]) -> None:
+        a, b = self._centre(link.s), self._centre(link.t)
+        if self.rows.row[link.s] == self.rows.row[link.t]:
+            return
+        passed = self.placed.through.get(link.id)
+        near_s, near_t = b[0], a[0]
+        if passed:
+            block = self.rows.block[link.s]
+            ends = [passed[0][1] + self.x0[block], passed[-1][1] + self.x0[block]]
+            near_s, near_t = ends if a[1] < b[1] else ends[::-1]
+        touching[link.s, "bottom" if b[1] > a[1] else "top"].append((near_s, link.id))
+        touching[link.t, "bottom" if a[1] > b[1] else "top"].append((near_t, link.id))
 
     def _direct(self, link: Link) -> list[tuple[float, float]]:
         (xs, ys), (xt, yt) = self._centre(link.s), self._centre(link.t)
@@ -279,7 +297,7 @@ class _Router:
         points = self._way_out(link.s, link.id, plan.start, plan.runs.get("start"), plan)
         if plan.hall is None:
             y = points[-1][1]
-            x = self.port[link.t, link.id] if (link.t, link.id) in self.port else self._x(link.t)
+            x = self.port[link.t, link.id]
             side = 1 if y > self._centre(link.t)[1] else -1
             return [*points, (x, y), (x, self._centre(link.t)[1] + side * self.box_of[link.t].h / 2)]
         back = self._way_out(link.t, link.id, plan.end, plan.runs.get("end"), plan)
@@ -292,9 +310,9 @@ class _Router:
         box = self.box_of[name]
         if gap is None or run is None:
             way = 1 if self._hall(plan) > x else -1
-            return [(x + way * box.w / 2, y)]
+            return [(x + way * box.w / 2, self.port[name, edge])]
         lane = self.gap_y[gap] + run.lane * LANE
-        px = self.port.get((name, edge), x)
+        px = self.port[name, edge]
         side = 1 if lane > y else -1
         return [(px, y + side * box.h / 2), (px, lane)]
 

@@ -63,11 +63,10 @@ def _node(node: dict[str, Any], box: list[float], values: dict[str, Any], theme:
     middle = x + w / 2 + (2.5 if look.shape == "drum" else 0)
     out = [f"<g><title>{escape(node.get('spoken') or node['label'])}</title>", shape(look, paint, box)]
     line = y + 18
-    badge = node["letter"] if node["letter"] != node.get("op") else ""
-    if badge:
-        wide = text_width(badge, SMALL) + 6
+    if shown.badge:
+        wide = text_width(shown.badge, SMALL) + 6
         start = middle - (wide + text_width(shown.title, NORMAL)) / 2
-        out.append(text(start, line, badge, SMALL, paint.stroke, bold=True))
+        out.append(text(start, line, shown.badge, SMALL, paint.stroke, bold=True))
         out.append(text(start + wide, line, shown.title, NORMAL, ink, bold=True))
     else:
         out.append(text(middle, line, shown.title, NORMAL, ink, "middle", bold=True))
