@@ -1,9 +1,11 @@
 """What the README says is so: its two commands, run in a copy of the tree; its examples; its links."""
 
+import html
 import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -85,16 +87,22 @@ def stop(process: subprocess.Popen) -> None:
             continue
 
 
-def wait_for(path: Path, process: subprocess.Popen) -> None:
+def address_opened_by(process: subprocess.Popen, clone: FreshClone) -> str:
+    """The address that JupyterLab asks the web browser to open, once it does."""
     deadline = time.monotonic() + PATIENCE
-    while not path.exists():
-        assert process.poll() is None and time.monotonic() < deadline, "the command ended before it opened a browser"
+    while not clone.opened.exists():
+        assert process.poll() is None and time.monotonic() < deadline, clone.output.read_text()[-3000:]
         time.sleep(0.2)
+    page = Path(urllib.parse.unquote(clone.opened.read_text().removeprefix("file://")))
+    return html.unescape(re.search(r'http://[^"]+', page.read_text()).group())
 
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
-    return FreshClone(tmp_path_factory.mktemp("fresh"))
+    clone = FreshClone(tmp_path_factory.mktemp("fresh"))
+    yield clone
+    # More than a gigabyte of packages.
+    shutil.rmtree(clone.root / ".venv", ignore_errors=True)
 
 
 @on_posix
@@ -103,12 +111,7 @@ def clone(tmp_path_factory):
 def test_first_command_opens_jupyterlab_on_the_lesson(clone):
     process = clone.start(tree.readme_command("lab"))
     try:
-        try:
-            wait_for(clone.opened, process)
-        except AssertionError as error:
-            pytest.fail(f"{error}:\n{clone.output.read_text()[-3000:]}")
-        page = Path(urllib.parse.unquote(clone.opened.read_text().removeprefix("file://"))).read_text()
-        address = re.search(r"http://[^\"]+", page).group().replace("&amp;", "&")
+        address = address_opened_by(process, clone)
         server, token = address.split("/lab")[0], address.split("token=")[1]
         shown = urllib.parse.unquote(urllib.parse.urlparse(address).path)
         with urllib.request.urlopen(address, timeout=60) as answer:
