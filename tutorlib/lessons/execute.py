@@ -1,0 +1,113 @@
+"""Runs a built notebook and keeps what is the same on every machine.
+
+It needs nbclient and ipykernel, which the `docs` extra installs. What the cells are lives in `build.py`.
+"""
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import tutorlib
+
+CELL_SECONDS = 60
+TEXTS = ("text/plain", "text/html", "text/markdown", "text/latex", "image/svg+xml")
+VIEW = "application/vnd.jupyter.widget-view+json"
+
+# The same settings under which the stored outputs are compared.
+SETTINGS = {
+    "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONHASHSEED": "0",
+    "TUTORLIB_DEVICE": "cpu",
+    "TUTORLIB_DISPLAY": "static",
+    "TUTORLIB_LANG": "en",
+    "TUTORLIB_PROGRESS": "",
+}
+
+
+class CellFailed(RuntimeError):
+    """A cell raised; the message names its key and carries the traceback."""
+
+
+def environment() -> dict[str, str]:
+    """The environment of a kernel that executes lessons: this package first, static pictures, no progress file."""
+    package_root = str(Path(tutorlib.__file__).parents[1])
+    inherited = {name: value for name, value in os.environ.items() if name != "TUTORLIB_SEED"}
+    search_path = os.pathsep.join(filter(None, [package_root, os.environ.get("PYTHONPATH")]))
+    return {**inherited, **SETTINGS, "PYTHONPATH": search_path}
+
+
+def execute_notebook(notebook: dict[str, Any]) -> dict[str, Any]:
+    """The notebook with the outputs of running all its cells, in order, in one fresh kernel.
+
+    Raises `CellFailed` for the first cell that raises.
+    """
+    import nbformat
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError
+
+    node = nbformat.from_dict(notebook)
+    metadata = notebook["metadata"]
+    with tempfile.TemporaryDirectory() as folder:
+        client = NotebookClient(
+            node,
+            timeout=CELL_SECONDS,
+            kernel_name="python3",
+            record_timing=False,
+            store_widget_state=False,
+            resources={"metadata": {"path": folder}},
+        )
+        try:
+            client.execute(env=environment())
+        except CellExecutionError as problem:
+            raise CellFailed(f"{failed_key(node)}: {problem}") from None
+    executed = {**node, "metadata": metadata, "cells": [clean_cell(cell) for cell in node.cells]}
+    nbformat.validate(nbformat.from_dict(executed))
+    return executed
+
+
+def failed_key(notebook: Any) -> str:
+    """The key of the last cell that ran."""
+    ran = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.execution_count is not None]
+    return f"{notebook.metadata.tutorlib.lesson}, cell {ran[-1].metadata.key}" if ran else "before the first cell"
+
+
+def clean_cell(cell: Any) -> dict[str, Any]:
+    """The cell as plain JSON, its text in lines, its outputs without what differs from run to run."""
+    kept = {**cell, "metadata": dict(cell["metadata"]), "source": lines_of(cell["source"])}
+    if cell["cell_type"] == "code":
+        kept["outputs"] = [clean_output(output) for output in merge_streams(cell["outputs"])]
+    return kept
+
+
+def merge_streams(outputs: list[Any]) -> list[dict[str, Any]]:
+    """Neighbouring pieces of one stream joined: a kernel cuts them where its clock says."""
+    merged: list[dict[str, Any]] = []
+    for output in map(dict, outputs):
+        last = merged[-1] if merged else {}
+        if output["output_type"] == "stream" and last.get("name") == output["name"]:
+            last["text"] = text_of(last["text"]) + text_of(output["text"])
+        else:
+            merged.append(output)
+    return merged
+
+
+def clean_output(output: dict[str, Any]) -> dict[str, Any]:
+    """One output without live widget views, its texts in lines as notebook files hold them."""
+    if "text" in output:
+        return {**output, "text": lines_of(output["text"])}
+    if "data" not in output:
+        return output
+    data = {kind: value for kind, value in output["data"].items() if kind != VIEW}
+    cleaned = {kind: lines_of(value) if kind in TEXTS else value for kind, value in data.items()}
+    return {**output, "data": cleaned, "metadata": dict(output["metadata"])}
+
+
+def text_of(text: str | list[str]) -> str:
+    return text if isinstance(text, str) else "".join(text)
+
+
+def lines_of(text: str | list[str]) -> list[str]:
+    return text_of(text).splitlines(keepends=True)
