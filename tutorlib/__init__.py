@@ -1,3 +1,70 @@
-"""tutorlib: learn computation graphs and gradients with one small engine."""
+"""tutorlib: see how computation graphs and automatic differentiation work.
+
+One small engine with two modes: static graphs (symbols, shared variables, ``function``) and dynamic graphs (tensors,
+``.backward()``). Importing this package loads NumPy and nothing heavy; widgets and lessons load when they are first
+used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from tutorlib import ops as _ops  # fills the op table
+from tutorlib.compile.function import (
+    Function,
+    In,
+    function,
+    matrix,
+    scalar,
+    shared,
+    symbol,
+    tensor3,
+    tensor4,
+    vector,
+)
+from tutorlib.core.autodiff import grad
+from tutorlib.core.backend import Device, default_device, device, transfers
+from tutorlib.core.config import config
+from tutorlib.core.dispatch import enable_grad, no_grad, static
+from tutorlib.core.errors import *  # noqa: F403
+from tutorlib.core.graph import Constant, Input, Node, Op, Shared, Symbol, Var, scope, toposort
+from tutorlib.core.observe import Observer, add_observer, observe, remove_observer
+from tutorlib.core.operators import OPS as _OPS
+from tutorlib.core.storage import Storage
+from tutorlib.core.tensor import Parameter, Tensor, tensor
+from tutorlib.tools.debugprint import debugprint
 
 __version__ = "0.1.0"
+
+# Names that load their module on first use: widgets need ipywidgets, checks need the exercises.
+_LAZY = {
+    "GraphView": "tutorlib.viz.graph_view",
+    "SharedView": "tutorlib.viz.shared_view",
+    "display_mode": "tutorlib.viz.display",
+    "show": "tutorlib.viz.display",
+    "check": "tutorlib.lessons",
+    "predict": "tutorlib.lessons",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    try:
+        return vars(_OPS)[name]
+    except KeyError:
+        raise AttributeError(f"module 'tutorlib' has no attribute {name!r}") from None
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY, *vars(_OPS)})
+
+
+def _display(var: Any) -> None:
+    """What a notebook shows for a variable: its graph where the widgets are installed, else its text."""
+    import_module("tutorlib.viz.display").display_var(var)
+
+
+Var.display = staticmethod(_display)
+del _ops

@@ -1,0 +1,1 @@
+"""Static mode: from symbols to a function that runs, with updates of shared variables."""

@@ -1,0 +1,486 @@
+"""``tl.function`` and the static mode's leaves: symbols to fill in, shared variables to keep."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tutorlib.compile.executor import Plan
+from tutorlib.compile.fgraph import check_replacement, clone
+from tutorlib.core import observe
+from tutorlib.core.aval import AVal, Dim, check_dtype
+from tutorlib.core.backend import Device, common_device, device, is_array, put, to_host
+from tutorlib.core.config import config
+from tutorlib.core.dispatch import as_symbol
+from tutorlib.core.errors import (
+    DTypeError,
+    MissingInputError,
+    ModeMixError,
+    ShapeError,
+    TutorlibError,
+    UnusedInputError,
+    UpdateTypeError,
+    shape_text,
+)
+from tutorlib.core.graph import Constant, Input, Shared, Symbol, label, leaves_of, toposort
+from tutorlib.core.operators import OPS
+from tutorlib.core.storage import Storage
+from tutorlib.core.tensor import Parameter, Tensor, as_array
+
+Pairs = Mapping[Any, Any] | Iterable[tuple[Any, Any]]
+
+
+# ---- leaves ----
+
+
+def symbol(name: str | None = None, shape: Sequence[Dim] = (), dtype: Any = None) -> Input:
+    """An input of a static graph.
+
+    Args:
+        name: for messages, drawings and calls by keyword.
+        shape: one entry an axis, None where the length is not known yet.
+        dtype: ``tl.config.floatX`` by default.
+
+    >>> import tutorlib as tl
+    >>> tl.symbol("rows", shape=(None, 3), dtype="float32")
+    <input rows: float32 (?, 3)>
+    """
+    return Input(AVal(tuple(shape), check_dtype(dtype or config.floatX)), name=name)
+
+
+def _of_rank(ndim: int, word: str) -> Any:
+    def make(name: str | None = None, dtype: Any = None) -> Input:
+        return symbol(name, (None,) * ndim, dtype)
+
+    make.__name__ = make.__qualname__ = word
+    make.__doc__ = (
+        f"An input with {ndim} axes of unknown length. See ``tl.symbol``."
+        if ndim
+        else "A scalar input. See ``tl.symbol``."
+    )
+    return make
+
+
+scalar, vector, matrix, tensor3, tensor4 = (
+    _of_rank(n, word) for n, word in enumerate(["scalar", "vector", "matrix", "tensor3", "tensor4"])
+)
+
+
+def shared(
+    value: Any,
+    name: str | None = None,
+    borrow: bool = False,
+    *,
+    dtype: Any = None,
+    device: str | Device | None = None,
+    shape: Sequence[Dim] | None = None,
+) -> Shared:
+    """A variable that keeps its value between calls of all the functions that use it.
+
+    Args:
+        value: the first value: number, nested lists or array. Copied, unless ``borrow`` and it is an array already.
+        name: for messages and drawings.
+        borrow: keep the caller's own array: then changing that array changes the variable.
+        dtype: by default the value's; ``tl.config.floatX`` for Python floats.
+        device: where it lives.
+        shape: with None for dims that ``set_value`` and updates may change; by default the value's shape, fixed.
+
+    >>> import tutorlib as tl
+    >>> count = tl.shared(0, name="count")
+    >>> increment = tl.function([], count, updates=[(count, count + 1)])
+    >>> increment()          # outputs see the value from before the update
+    array(0)
+    >>> count.get_value()
+    array(1)
+    """
+    array = as_array(value, dtype, device, copy=not borrow)
+    if shape is not None and (
+        len(shape) != array.ndim or any(w not in (None, g) for w, g in zip(shape, array.shape, strict=True))
+    ):
+        raise ShapeError(
+            "the value does not have the shape asked for", shapes=[shape, array.shape], fix="None stands for any length"
+        )
+    return Shared(Storage(array, name), tuple(shape) if shape is not None else None, name)
+
+
+# ---- functions ----
+
+
+@dataclass(frozen=True)
+class In:
+    """An input of a function with a default ``value`` or a keyword ``name`` of its own: ``tl.In(x, value=1.0)``."""
+
+    variable: Symbol
+    value: Any = None
+    name: str | None = None
+
+
+class Function:
+    """A compiled function. Call it with one value an input, by position or by keyword.
+
+    Attributes: ``inputs`` (the symbols), ``outputs`` (after givens), ``updates`` as pairs (shared variable,
+    expression), ``name``. Updates are simultaneous and are written after all outputs are computed; if anything
+    fails, none is written.
+    """
+
+    def __init__(
+        self,
+        inputs: list[In],
+        outputs: list[Symbol],
+        updates: list[tuple[Shared, Symbol]],
+        shape_of_result: Any,
+        on_unused_input: str,
+        name: str | None,
+    ) -> None:
+        self.name = name
+        self.inputs = [i.variable for i in inputs]
+        self.outputs = outputs
+        self.updates = updates
+        self._in = inputs
+        self._form = shape_of_result
+        roots = [*outputs, *(new for _, new in updates)]
+        self._check_unused(roots, on_unused_input)
+        self._plan = Plan(self.inputs, roots)
+        if self._plan.missing:
+            raise _missing_from_function(self._plan.missing, roots)
+        self.device = common_device(
+            [s.storage.value for s in {id(s): s for s in [*self._plan.shared, *(s for s, _ in updates)]}.values()],
+            "function",
+        )
+        if not self._plan.shared and not updates:
+            self.device = device()
+        self._plan.move_constants(self.device)
+
+    def _check_unused(self, roots: list[Symbol], policy: str) -> None:
+        if policy == "ignore":
+            return
+        used = {id(v) for v in roots} | {id(v) for node in toposort(roots) for v in node.inputs}
+        for var in self.inputs:
+            if id(var) in used:
+                continue
+            says = f"input {label(var)} is not used by any output or update"
+            fix = 'leave it out, or pass on_unused_input="ignore"'
+            if policy == "warn":
+                warnings.warn(f"{says}; {fix}", stacklevel=5)
+            else:
+                raise UnusedInputError(says, fix=fix)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        arrays = self._bind(args, kwargs)
+        results = self._plan.run(arrays)
+        count = len(self.outputs)
+        # A result may be the very array that an input, a constant or a shared variable holds: hand out copies of those.
+        outputs = [self._plan.owned(to_host(r), arrays) for r in results[:count]]
+        fresh = [
+            _update_value(s, self._plan.owned(r, arrays))
+            for (s, _), r in zip(self.updates, results[count:], strict=True)
+        ]
+        for (variable, _), value in zip(self.updates, fresh, strict=True):
+            variable.storage.write(value, by=self)
+        if observe.observers:
+            observe.tell("on_call", self, arrays, outputs)
+        return self._form(outputs)
+
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        names = [i.name or i.variable.name for i in self._in]
+        if len(args) > len(self._in):
+            raise MissingInputError(
+                f"{self._words()} takes {len(self._in)} inputs ({', '.join(map(str, names)) or 'none'}), {len(args)}
+                were given", fix="pass one value an input",
+            )
+        values: list[Any] = [*args, *[None] * (len(self._in) - len(args))]
+        given = [True] * len(args) + [False] * (len(self._in) - len(args))
+        for key, value in kwargs.items():
+            if key not in names:
+                raise MissingInputError(
+                    f"{self._words()} has no input called {key!r}",
+                    fix=f"its inputs are {', '.join(map(str, names)) or 'none'}",
+                )
+            place = names.index(key)
+            if given[place]:
+                raise MissingInputError(
+                    f"input {key!r} was given twice", fix="pass it by position or by keyword, not both"
+                )
+            values[place], given[place] = value, True
+        result = []
+        for i, (known, value) in enumerate(zip(given, values, strict=True)):
+            if not known:
+                if self._in[i].value is None:
+                    raise MissingInputError(
+                        f"{self._words()} needs a value for input {label(self.inputs[i])}",
+                        fix=f"call it with {', '.join(map(str, names))}",
+                    )
+                value = self._in[i].value
+                value = value.get_value() if isinstance(value, Shared) else value
+            result.append(put(accepted(self.inputs[i], value), self.device))
+        return result
+
+    def _words(self) -> str:
+        return f"function {self.name}" if self.name else "this function"
+
+    def debugprint(self) -> str:
+        """The graphs of its outputs and updates as text."""
+        from tutorlib.tools.debugprint import debugprint
+
+        return debugprint(self)
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(label(v) for v in self.inputs)
+        updates = "".join(
+            f", {label(s)} ← {label(v) if v.name else v.node.op.name if v.node else label(v)}" for s, v in self.updates
+        )
+        outputs = ", ".join(v.name or (v.node.op.name if v.node else label(v)) for v in self.outputs)
+        return f"<function {self.name or ''}({inputs}) → {outputs or 'nothing'}{updates}>".replace(
+            "function (", "function("
+        )
+
+
+def accepted(var: Symbol, value: Any) -> Any:
+    """``value`` as an array that may stand for input ``var``. Raises DTypeError or ShapeError saying how to convert
+    it."""
+    if isinstance(value, Tensor):
+        value = value.data
+    elif isinstance(value, Symbol):
+        raise ModeMixError(
+            f"input {label(var)} needs a value, not the symbol {label(value)}",
+            fix="to put a symbol in the place of another use givens, or a value: expr.eval({x: …})",
+        )
+    weak = not is_array(value)
+    try:
+        array = np.asarray(value) if weak else value
+    except ValueError:
+        raise ShapeError(
+            f"the rows given for {label(var)} have different lengths", fix="give every row the same length"
+        ) from None
+    if array.dtype != var.dtype:
+        kinds = array.dtype.kind + var.dtype.kind
+        fits = (
+            np.can_cast(array.dtype, var.dtype, "safe")
+            or kinds in ("if", "uf", "bf", "bi")
+            or (weak and kinds in ("ff", "ii"))
+        )
+        if array.dtype.kind not in "biuf" or not fits:
+            raise DTypeError(
+                f"input {label(var)} is {var.dtype}, the value given is {array.dtype}",
+                fix=f"convert it: value.astype({var.dtype.name!r})",
+            )
+        array = array.astype(var.dtype)
+    shape = tuple(array.shape)
+    wrong = next(
+        (i for i, (want, got) in enumerate(zip(var.shape, shape, strict=False)) if want is not None and want != got),
+        None,
+    )
+    if len(shape) != var.ndim or wrong is not None:
+        raise ShapeError(
+            f"input {label(var)} has shape {shape_text(var.shape)}, the value given has {shape_text(shape)}",
+            shapes=[var.shape, shape],
+            wrong_dims=[wrong, wrong],
+            fix="? stands for any length",
+        )
+    return array
+
+
+def _update_value(variable: Shared, value: Any) -> Any:
+    if any(want not in (None, got) for want, got in zip(variable.shape, value.shape, strict=True)):
+        raise ShapeError(
+            f"the update of {label(variable)} has another shape",
+            shapes=[variable.shape, value.shape],
+            fix="make it with tl.shared(value, shape=(None, …)) to let it change",
+        )
+    return value
+
+
+def _missing_from_function(missing: list[Symbol], roots: list[Symbol]) -> TutorlibError:
+    names = ", ".join(label(v) for v in missing)
+    user = next((n for n in toposort(roots) if any(v is missing[0] for v in n.inputs)), None)
+    return MissingInputError(
+        f"the outputs depend on {names}, which {'is' if len(missing) == 1 else 'are'} not among the inputs",
+        fix=f"add it to the inputs: tl.function([{names}], …), or give it a value with givens",
+        source=user.source if user is not None else None,
+    )
+
+
+def _pairs(pairs: Pairs, what: str) -> list[tuple[Any, Any]]:
+    items = list(pairs.items() if isinstance(pairs, Mapping) else pairs)
+    for item in items:
+        if not isinstance(item, tuple | list) or len(item) != 2:
+            raise TutorlibError(
+                f"{what} are pairs (variable, new value), not {item!r:.60}",
+                fix=f"write {what}=[(a, new_a), (b, new_b)]",
+            )
+    return [(a, b) for a, b in items]
+
+
+def _checked_updates(updates: Pairs) -> list[tuple[Shared, Symbol]]:
+    result: list[tuple[Shared, Symbol]] = []
+    for key, new in _pairs(updates, "updates"):
+        variable = key.symbol if isinstance(key, Parameter) else key
+        if not isinstance(variable, Shared):
+            raise UpdateTypeError(
+                f"only shared variables can be updated, {label(variable)} is not one",
+                fix="make it with tl.shared(value)",
+            )
+        if any(variable is seen for seen, _ in result):
+            raise UpdateTypeError(
+                f"{label(variable)} has two updates; both cannot be its new value", fix="combine them into one"
+            )
+        value = as_symbol(new if not isinstance(new, list | tuple) else np.asarray(new))
+        if value.dtype != variable.dtype:
+            if not (value.aval.weak and np.can_cast(value.dtype, variable.dtype, "same_kind")) and not np.can_cast(
+                value.dtype, variable.dtype, "safe"
+            ):
+                raise UpdateTypeError(
+                    f"shared variable {label(variable)} holds {variable.dtype}, its update is {value.dtype}",
+                    fix=f"cast the update: tl.cast(new_value, {variable.dtype.name!r}), or make the variable {value.dtype}",
+                    source=value.node.source if value.node is not None else None,
+                )
+            value = OPS.cast(value, variable.dtype)
+        elif value.aval.weak:
+            value = Constant(np.asarray(value.value, variable.dtype)) if isinstance(value, Constant) else value
+        if value.ndim != variable.ndim or any(
+            a not in (None, b) and b is not None for a, b in zip(variable.shape, value.shape, strict=True)
+        ):
+            raise ShapeError(
+                f"the update of {label(variable)} has another shape than the variable",
+                shapes=[variable.shape, value.shape],
+                fix="reduce or index the new value to the variable's shape",
+                source=value.node.source if value.node is not None else None,
+            )
+        result.append((variable, value))
+    return result
+
+
+def _checked_givens(givens: Pairs) -> dict[Symbol, Symbol]:
+    result: dict[Symbol, Symbol] = {}
+    for key, new in _pairs(givens, "givens"):
+        old = key.symbol if isinstance(key, Parameter) else key
+        if not isinstance(old, Symbol):
+            raise ModeMixError(
+                f"givens replace symbols, {old!r:.60} is not one", fix="use a variable of the graph on the left"
+            )
+        value = as_symbol(np.asarray(new, old.dtype) if isinstance(new, list | tuple | int | float) else new)
+        check_replacement(old, value)
+        result[old] = value
+    return result
+
+
+def _result_form(outputs: Any) -> tuple[list[Any], Any]:
+    """The outputs as a flat list, and how to give results the same form."""
+    if outputs is None:
+        return [], lambda values: None
+    if isinstance(outputs, Mapping):
+        keys = list(outputs)
+        return list(outputs.values()), lambda values: dict(zip(keys, values, strict=True))
+    if isinstance(outputs, list | tuple):
+        return list(outputs), lambda values: values
+    return [outputs], lambda values: values[0]
+
+
+def function(
+    inputs: Sequence[Any] = (),
+    outputs: Any = None,
+    updates: Pairs = (),
+    givens: Pairs = (),
+    on_unused_input: str = "raise",
+    name: str | None = None,
+) -> Function:
+    """Compile a graph into something to call.
+
+    Args:
+        inputs: symbols, or ``tl.In(symbol, value=default, name=keyword)``.
+        outputs: an expression, a list or dict of them, or None: the call's result has the same form, as NumPy arrays.
+        updates: pairs (or a dict) of a shared variable and its new value. All new values are computed from the
+        values before
+            the call, and so are the outputs; then all are written.
+        givens: pairs (or a dict) of a variable of the graph and what stands in its place, in this function only.
+        on_unused_input: "raise", "warn" or "ignore".
+        name: for messages.
+
+    Raises MissingInputError, UnusedInputError, UpdateTypeError, ShapeError, DTypeError.
+
+    >>> import tutorlib as tl
+    >>> x = tl.vector("x")
+    >>> total = tl.shared(0.0, name="total")
+    >>> add_up = tl.function([x], x.sum(), updates=[(total, total + x.sum())])
+    >>> add_up([1.0, 2.0])
+    array(3.)
+    >>> total.get_value()
+    array(3.)
+    """
+    if on_unused_input not in ("raise", "warn", "ignore"):
+        raise ValueError('on_unused_input must be "raise", "warn" or "ignore"')
+    if isinstance(inputs, Symbol | In):
+        raise TutorlibError("inputs are a list", fix="write tl.function([x], …)")
+    ins = [i if isinstance(i, In) else In(i) for i in inputs]
+    for i in ins:
+        if not isinstance(i.variable, Symbol) or isinstance(i.variable, Constant | Shared):
+            what = (
+                "a shared variable has a value already"
+                if isinstance(i.variable, Shared)
+                else f"{i.variable!r:.60} is not a symbol"
+            )
+            raise TutorlibError(f"{what}: it cannot be an input", fix="use symbols such as tl.vector('x') as inputs")
+    if len({id(i.variable) for i in ins}) != len(ins):
+        raise TutorlibError("an input is listed twice", fix="list each input once")
+    flat, form = _result_form(outputs)
+    symbols = [as_symbol(o) for o in flat]
+    checked = _checked_updates(updates)
+    checked += _default_updates([*symbols, *(new for _, new in checked)], checked)
+    replace = _checked_givens(givens)
+    roots = [*symbols, *(new for _, new in checked)]
+    if replace:
+        roots = clone(roots, replace)
+    news = roots[len(symbols) :]
+    return Function(
+        ins,
+        roots[: len(symbols)],
+        [(s, new) for (s, _), new in zip(checked, news, strict=True)],
+        form,
+        on_unused_input,
+        name,
+    )
+
+
+def _default_updates(roots: list[Symbol], updates: list[tuple[Shared, Symbol]]) -> list[tuple[Shared, Symbol]]:
+    """Updates that shared variables bring along themselves (random streams do)."""
+    explicit = {id(s) for s, _ in updates}
+    found = [
+        v for v in leaves_of(roots) if isinstance(v, Shared) and v.default_update is not None and id(v) not in explicit
+    ]
+    return _checked_updates([(v, v.default_update) for v in found])
+
+
+def evaluate(outputs: Any, givens: Mapping[Any, Any]) -> Any:
+    """The value of an expression (or a list of them) with values for symbols: what ``Symbol.eval`` does."""
+    flat, form = _result_form(outputs)
+    symbols = [as_symbol(v) for v in flat]
+    keys = [k.symbol if isinstance(k, Parameter) else k for k in givens]
+    plan = Plan(keys, symbols)
+    if plan.missing:
+        names = ", ".join(label(v) for v in plan.missing)
+        raise MissingInputError(f"no value was given for {names}", fix=f"pass it: .eval({{{names}: value}})")
+    where = common_device([s.storage.value for s in plan.shared], "eval") if plan.shared else device()
+    plan.move_constants(where)
+    arrays = [put(accepted(k, v), where) for k, v in zip(keys, givens.values(), strict=True)]
+    return form([plan.owned(to_host(r), arrays) for r in plan.run(arrays)])
+
+
+Symbol.evaluate = staticmethod(evaluate)
+
+__all__ = [
+    "Function",
+    "In",
+    "evaluate",
+    "function",
+    "matrix",
+    "scalar",
+    "shared",
+    "symbol",
+    "tensor3",
+    "tensor4",
+    "vector",
+]

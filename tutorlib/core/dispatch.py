@@ -1,0 +1,229 @@
+"""The one place where modes meet: what an op does depends only on what it is called on.
+
+Plain arrays: compute. Tensors: compute, and record a node if a gradient may be wanted. Symbols: build a node,
+compute nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from tutorlib.core import observe
+from tutorlib.core.backend import CPU, HOST_TYPES, common_device, is_array, module_of, quiet, tag
+from tutorlib.core.errors import DTypeError, ModeMixError, OutOfBoundsError, ShapeError, TutorlibError, note_source
+from tutorlib.core.graph import Constant, Node, Op, Symbol, Var, aval_of, building
+from tutorlib.core.source import mark
+from tutorlib.core.tensor import Parameter, Tensor
+
+
+class _State(threading.local):
+    """Whether tensors are recorded and whether parameters build symbols; per thread, as a `with` block is."""
+
+    def __init__(self) -> None:
+        self.recording = True
+        self.static = False
+
+
+state = _State()
+Tensor.recording = staticmethod(lambda: state.recording)
+_next_seq = count(1).__next__
+_new = Tensor.__new__
+
+
+@contextmanager
+def no_grad() -> Iterator[None]:
+    """Compute without recording; leaves with ``requires_grad`` may be updated in place inside.
+
+    >>> import tutorlib as tl
+    >>> w = tl.tensor([1.0], requires_grad=True)
+    >>> with tl.no_grad():
+    ...     w -= 0.5
+    >>> w
+    tensor([0.5], requires_grad=True)
+    """
+    before, state.recording = state.recording, False
+    try:
+        yield
+    finally:
+        state.recording = before
+
+
+@contextmanager
+def enable_grad() -> Iterator[None]:
+    """Record again inside a ``no_grad`` block."""
+    before, state.recording = state.recording, True
+    try:
+        yield
+    finally:
+        state.recording = before
+
+
+@contextmanager
+def static() -> Iterator[None]:
+    """Build a static graph from parameters inside, where their expressions would otherwise be computed at once."""
+    before, state.static = state.static, True
+    try:
+        yield
+    finally:
+        state.static = before
+
+
+def apply(op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+    """Call ``op`` on arguments of any mode."""
+    dynamic = False
+    for arg in args:
+        kind = type(arg)
+        if kind is Tensor:
+            dynamic = True
+        elif kind not in HOST_TYPES:
+            return _apply_other(op, args, attrs)
+    if not dynamic:
+        return run(op, args, attrs)
+    if state.static:
+        return build(op, args, attrs)
+    return record(op, args, attrs)
+
+
+Op.apply = staticmethod(apply)
+
+
+def _apply_other(op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+    args = tuple(arg if isinstance(arg, Var) or type(arg) in HOST_TYPES else _array(op, arg) for arg in args)
+    if any(isinstance(arg, Symbol) for arg in args):
+        return build(op, args, attrs)
+    if any(isinstance(arg, Tensor) for arg in args):
+        return build(op, args, attrs) if state.static else record(op, args, attrs)
+    return run(op, args, attrs)
+
+
+def _array(op: Op, value: Any) -> Any:
+    if is_array(value):
+        return value
+    array = np.asarray(value) if isinstance(value, list | tuple | range) else None
+    if array is None or array.dtype.kind not in "biuf":
+        raise DTypeError(
+            f"cannot take {type(value).__name__} {value!r:.60}",
+            op=op.name,
+            fix="pass numbers, arrays, tensors or symbols",
+        )
+    return array
+
+
+def run(op: Op, arrays: Any, attrs: dict[str, Any]) -> Any:
+    """Compute on plain arrays of one device."""
+    where = CPU
+    for array in arrays:
+        if type(array) not in HOST_TYPES:
+            where = common_device(arrays, op.name)
+            break
+    function = op.on_numpy if where.kind == "cpu" else op.on(module_of(where))
+    try:
+        if "quiet" in op.flags:
+            with quiet():
+                result = function(*arrays, **attrs)
+        else:
+            result = function(*arrays, **attrs)
+    except (ValueError, TypeError, IndexError) as error:
+        raise explained(op, arrays, attrs, error) from None
+    return tag(result, where) if where.kind == "cpu" and where.index else result
+
+
+def explained(op: Op, values: Any, attrs: dict[str, Any], error: Exception) -> TutorlibError:
+    """The error a learner should read for ``error``, raised by NumPy inside ``op``."""
+    if isinstance(error, TutorlibError):
+        return error
+    try:
+        op.infer(*map(aval_of, values), **attrs)  # type: ignore[misc]
+    except TutorlibError as better:
+        return better
+    except Exception:
+        pass
+    shapes = [np.shape(v) for v in values if is_array(v)]
+    kind = ShapeError if isinstance(error, ValueError) else DTypeError
+    return (OutOfBoundsError if isinstance(error, IndexError) else kind)(str(error), op=op.name, shapes=shapes)
+
+
+def record(op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Tensor:
+    """Compute on tensors; the result is a graph node if one of them is in a graph or requires a gradient."""
+    arrays = [arg.data if isinstance(arg, Tensor) else arg for arg in args]
+    data = run(op, arrays, attrs)
+    result = _new(Tensor)
+    result.data = data if type(data) not in HOST_TYPES or type(data) is np.ndarray else np.asarray(data)
+    result.requires_grad = False
+    result.name = result._grad = result.cotangent = None
+    result.meta = building.meta
+    in_graph = False
+    if state.recording:
+        for arg in args:
+            if isinstance(arg, Tensor):
+                if arg.requires_grad:
+                    in_graph = True
+                    result.requires_grad = op.vjp is not None and result.data.dtype.kind == "f"
+                    break
+                in_graph = in_graph or arg.op is not None
+    if not in_graph:
+        result.op = result.place = None
+        result.inputs = result.arrays = ()
+        result.attrs = {}
+        result.seq = 0
+        return result
+    result.op = op
+    result.inputs = args
+    result.arrays = arrays
+    result.attrs = attrs
+    result.place = mark(2)
+    result.seq = _next_seq()
+    if observe.observers:
+        observe.tell("on_node", result)
+    return result
+
+
+def as_symbol(value: Any, op: str | None = None) -> Symbol:
+    """``value`` as an input of a symbolic node: parameters show their shared face, data becomes a constant.
+
+    Raises ModeMixError for a tensor that is part of a recorded graph or requires a gradient: it would be frozen
+    silently.
+    """
+    if isinstance(value, Symbol):
+        return value
+    if isinstance(value, Parameter):
+        return value.symbol
+    if isinstance(value, Tensor):
+        if value.op is None and not value.requires_grad:
+            return Constant(value.data, value.name)
+        what = "computed by a recorded op" if value.op is not None else "a tensor with requires_grad=True"
+        raise ModeMixError(
+            f"a symbolic graph cannot hold {value.name or 'this value'}, which is {what}: its value would be frozen
+            into the graph", op=op,
+            fix="use tl.shared(value) for something to train, an input symbol for data, or x.detach() for a constant",
+        )
+    return Constant(value.copy() if isinstance(value, np.ndarray) else value)
+
+
+def build(op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+    """Make a node of a static graph. Shapes and dtypes are checked now, at the learner's line."""
+    inputs = tuple(as_symbol(arg, op.name) for arg in args)
+    avals = op.infer(*(v.aval for v in inputs), **attrs)  # type: ignore[misc]
+    node = Node(op, inputs, attrs, mark(2))
+    if op.nout == 1:
+        node.outputs = (Symbol(avals, node),)
+    else:
+        node.outputs = tuple(Symbol(aval, node, i) for i, aval in enumerate(avals))
+    if observe.observers:
+        observe.tell("on_node", node)
+    return node.outputs[0] if op.nout == 1 else node.outputs
+
+
+def run_node(node: Node, arrays: list[Any]) -> Any:
+    """Compute one node of a static graph; an error names the line that made the node."""
+    try:
+        return run(node.op, arrays, node.attrs)
+    except TutorlibError as error:
+        note_source(error, node.source)
+        raise

@@ -1,0 +1,440 @@
+"""What a graph is made of, in both modes: ops, nodes, variables, and the walks over them. Nothing here computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tutorlib.core import source as source_lines
+from tutorlib.core.aval import AVal, Dim, python_scalar_aval
+from tutorlib.core.backend import Device, device_of, to_host
+from tutorlib.core.errors import ModeMixError, ShapeError, UpdateTypeError, shape_text
+from tutorlib.core.operators import Operators
+from tutorlib.core.storage import Storage
+
+
+class Op:
+    """One row of the op table, shared by both modes.
+
+    Args:
+        name: the op's name in graphs and errors.
+        forward: ``forward(xp, *arrays, **attrs) -> array`` on an array module; no control flow on values.
+        infer: ``infer(*avals, **attrs) -> AVal``: shape and dtype without data.
+        vjp: how cotangents flow back. A tuple with one rule ``(g, out, *inputs, **attrs) -> cotangent`` an input
+        (None: no
+            gradient flows to that input), or one function ``(g, needs, out, *inputs, **attrs) -> sequence`` for all
+            of them. Rules call public ops only, so the same text differentiates arrays, tensors and symbols. They
+            need not undo broadcasting nor restore dtypes: the gradient walk does. None: nothing here is differentiable.
+        c: the C expression of an elementwise op, with ``{0} {1}`` for its operands.
+        flags: of "elementwise", "linear", "view", "random", "nondiff", "stretches" (a non-elementwise op that
+        broadcasts an
+            input), "quiet" (NumPy may warn: the op silences it).
+        ufunc: the NumPy ufunc of the same meaning, called directly in place of ``forward``.
+    """
+
+    # (op, args, attrs) -> result; set by the dispatch module, which knows the modes.
+    apply: ClassVar[Callable[[Op, tuple[Any, ...], dict[str, Any]], Any]]
+
+    def __init__(
+        self,
+        name: str,
+        forward: Callable[..., Any] | None = None,
+        infer: Callable[..., AVal] | None = None,
+        vjp: Any = None,
+        *,
+        c: str | None = None,
+        nout: int = 1,
+        flags: Iterable[str] = (),
+        ufunc: str | None = None,
+        doc: str = "",
+    ) -> None:
+        self.name = name
+        self.forward = forward
+        self.infer = infer
+        self.vjp = vjp
+        self.c = c
+        self.nout = nout
+        self.flags = frozenset(flags)
+        self.ufunc = ufunc
+        self.__doc__ = doc
+        self._bound: dict[int, Callable[..., Any]] = {}
+        self.on_numpy = self.on(np)
+
+    def on(self, xp: Any) -> Callable[..., Any]:
+        """The forward computation bound to array module ``xp``: a function of arrays and attributes."""
+        bound = self._bound.get(id(xp))
+        if bound is None:
+            bound = getattr(xp, self.ufunc) if self.ufunc else partial(self.forward, xp)  # type: ignore[arg-type]
+            self._bound[id(xp)] = bound
+        return bound
+
+    def __call__(self, *args: Any, **attrs: Any) -> Any:
+        return Op.apply(self, args, attrs)
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+
+class Meta:
+    """What a node knows of its making beside its inputs: role, origin, scope. Shared by all nodes made alike."""
+
+    __slots__ = ("origin", "role", "scope")
+
+    def __init__(self, role: str = "forward", origin: Any = None, scope: str = "") -> None:
+        self.role = role
+        self.origin = origin
+        self.scope = scope
+
+
+FORWARD = Meta()
+
+
+class Building:
+    """The Meta that new nodes get; the gradient walk, rewrites and scopes set it for a while."""
+
+    __slots__ = ("meta",)
+
+    def __init__(self) -> None:
+        self.meta = FORWARD
+
+    @contextmanager
+    def using(self, meta: Meta) -> Iterator[None]:
+        before, self.meta = self.meta, meta
+        try:
+            yield
+        finally:
+            self.meta = before
+
+
+building = Building()
+
+
+@contextmanager
+def scope(name: str) -> Iterator[None]:
+    """Name a part of the graph: nodes made inside belong to it, in drawings as one box. Scopes nest as ``a/b``.
+
+    >>> import tutorlib as tl
+    >>> x = tl.scalar("x")
+    >>> with tl.scope("layer1"):
+    ...     y = x * 2
+    >>> y.node.scope
+    'layer1'
+    """
+    now = building.meta
+    with building.using(Meta(now.role, now.origin, f"{now.scope}/{name}" if now.scope else name)):
+        yield
+
+
+class NodeView:
+    """What nodes of both modes share: they have a ``meta`` and a ``place``."""
+
+    __slots__ = ()
+    meta: Any
+    place: Any
+
+    @property
+    def role(self) -> str:
+        """ "forward", "backward" or "rewrite"."""
+        return self.meta.role
+
+    @property
+    def origin(self) -> Any:
+        """The forward node that a backward node came from, or None."""
+        return self.meta.origin
+
+    @property
+    def scope(self) -> str:
+        return self.meta.scope
+
+    @property
+    def source(self) -> source_lines.SourceLine | None:
+        """The learner's line that made this node; a backward node has the line of its origin."""
+        origin = self.meta.origin
+        return source_lines.resolve(self.place if origin is None else origin.place)
+
+
+class Node(NodeView):
+    """One application of an op in a static graph."""
+
+    __slots__ = ("__weakref__", "attrs", "inputs", "meta", "op", "outputs", "place")
+
+    def __init__(
+        self, op: Op, inputs: tuple[Symbol, ...], attrs: dict[str, Any], place: source_lines.Mark | None
+    ) -> None:
+        self.op = op
+        self.inputs = inputs
+        self.attrs = attrs
+        self.outputs: tuple[Symbol, ...] = ()
+        self.place = place
+        self.meta = building.meta
+
+    def __repr__(self) -> str:
+        return f"<node {self.op.name}>"
+
+
+class Var(Operators):
+    """Base of every variable of either mode. Arithmetic on it makes nodes."""
+
+    __slots__ = ()
+    # NumPy must hand `array * var` to us instead of looping over elements.
+    __array_priority__ = 1000
+
+    aval: Any
+    name: Any
+    node: Any
+    index: Any
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """The dims; None where a symbol's is not known yet."""
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.aval.shape)
+
+    def __len__(self) -> int:
+        shape = self.shape
+        if not shape:
+            raise TypeError("a scalar has no len()")
+        if shape[0] is None:
+            raise ModeMixError(
+                "the length of this symbol is not known while the graph is built",
+                fix="give the shape when you make it: tl.symbol(name, shape=(3, None))",
+            )
+        return shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return Var.numpy_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return Var.numpy_function(function, args, kwargs)
+
+    # Set by tutorlib.ops, which knows which public op a NumPy function means.
+    numpy_ufunc: ClassVar[Callable[..., Any]]
+    numpy_function: ClassVar[Callable[..., Any]]
+    # Set by tutorlib: draws the graph where a notebook can show it. The core knows no drawing.
+    display: ClassVar[Callable[[Any], None] | None] = None
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(repr(self))
+
+
+class Symbol(Var):
+    """A variable of a static graph: the output of a node, or (by a subclass) a leaf."""
+
+    __slots__ = ("__weakref__", "aval", "index", "name", "node")
+    kind = "output"
+
+    def __init__(self, aval: AVal, node: Node | None = None, index: int = 0, name: str | None = None) -> None:
+        self.aval = aval
+        self.node = node
+        self.index = index
+        self.name = name
+
+    @property
+    def device(self) -> Device | None:
+        """Where the value lives, for variables that hold one; None for the rest: decided when a function runs."""
+        return None
+
+    def eval(self, givens: dict[Any, Any] | None = None) -> np.ndarray:
+        """The value of this expression, given a value for every input it needs: ``y.eval({x: 2.0})``."""
+        return Symbol.evaluate(self, givens or {})
+
+    # Set by tutorlib.compile, which knows how to run a graph.
+    evaluate: ClassVar[Callable[..., Any]]
+
+    def _no_value(self, what: str) -> ModeMixError:
+        return ModeMixError(
+            f"{what} needs a value, and the symbol {label(self)} has none while the graph is built",
+            fix="use tl.where(condition, a, b) in the graph, or compute a value first: expr.eval({x: …})",
+        )
+
+    def __bool__(self) -> bool:
+        raise self._no_value("`if`, `while`, `and`, `or` or `not`")
+
+    def __float__(self) -> float:
+        raise self._no_value("float()")
+
+    def __int__(self) -> int:
+        raise self._no_value("int()")
+
+    def __index__(self) -> int:
+        raise self._no_value("an index or range()")
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise self._no_value("turning it into a NumPy array")
+
+    def __repr__(self) -> str:
+        known = f"{self.dtype} {shape_text(self.shape)}"
+        if self.node is not None:
+            name = f"{self.name} = " if self.name else ""
+            return f"<{name}{self.node.op.name}({', '.join(label(v) for v in self.node.inputs)}): {known}>"
+        return f"<{self.kind} {label(self)}: {known}>"
+
+
+class Input(Symbol):
+    """A leaf that gets its value when a function is called."""
+
+    __slots__ = ()
+    kind = "input"
+
+
+class Constant(Symbol):
+    """A leaf with a fixed value: ``value`` is an array, or the Python scalar the learner wrote."""
+
+    __slots__ = ("value",)
+    kind = "constant"
+
+    def __init__(self, value: Any, name: str | None = None) -> None:
+        super().__init__(aval_of(value), name=name)
+        self.value = value
+
+
+class Shared(Symbol):
+    """A leaf whose value lives in a Storage and survives between calls of every function that uses it."""
+
+    __slots__ = ("default_update", "storage")
+    kind = "shared"
+
+    def __init__(self, storage: Storage, shape: tuple[Dim, ...] | None = None, name: str | None = None) -> None:
+        value = storage.value
+        super().__init__(AVal(value.shape if shape is None else shape, value.dtype), name=name)
+        self.storage = storage
+        self.default_update: Any = None
+
+    @property
+    def device(self) -> Device:
+        return device_of(self.storage.value)
+
+    def get_value(self, borrow: bool = False) -> np.ndarray:
+        """The value now, as a NumPy array: a copy, or with ``borrow=True`` the stored array itself (host only).
+
+        Changing a borrowed array changes the shared variable behind everybody's back; prefer ``set_value``.
+        """
+        return self.storage.read(borrow)
+
+    def set_value(self, value: Any, borrow: bool = False) -> None:
+        """Store ``value`` (same dtype or one that casts to it without loss, same shape where the shape is fixed).
+
+        It is copied unless ``borrow=True``. Raises UpdateTypeError for another dtype, ShapeError for another shape.
+        """
+        self.storage.write(fitting(value, self, borrow), by="set_value")
+
+
+def fitting(value: Any, like: Shared, borrow: bool = False) -> Any:
+    """``value`` as an array that shared variable ``like`` may hold; raises what ``Shared.set_value`` documents."""
+    array = value.data if isinstance(value, Var) and hasattr(value, "data") else value
+    if device_of(array).kind == "cpu":
+        array = np.asarray(array)
+        weak = not isinstance(value, np.ndarray | np.generic | Var)
+        if array.dtype != like.dtype:
+            if not np.can_cast(array.dtype, like.dtype, "safe") and not (
+                weak and np.can_cast(array.dtype, like.dtype, "same_kind")
+            ):
+                raise UpdateTypeError(
+                    f"shared variable {label(like)} holds {like.dtype}, the new value is {array.dtype}",
+                    fix=f"convert it first: value.astype({like.dtype.name!r})",
+                )
+            array = array.astype(like.dtype)
+            borrow = True
+        if not borrow:
+            array = array.copy()
+    shape = tuple(array.shape)
+    if len(shape) != like.ndim or any(want not in (None, got) for want, got in zip(like.shape, shape, strict=True)):
+        raise ShapeError(
+            f"shared variable {label(like)} has shape {shape_text(like.shape)}, the new value {shape_text(shape)}",
+            fix="to let it change, make it with tl.shared(value, shape=(None,)), None for each dim that may vary",
+        )
+    return array
+
+
+def aval_of(value: Any) -> AVal:
+    """The AVal of a variable, an array or a Python scalar."""
+    if isinstance(value, Var):
+        return value.aval
+    weak = python_scalar_aval(value)
+    return weak if weak is not None else AVal(tuple(value.shape), value.dtype)
+
+
+def label(var: Any) -> str:
+    """A short name for messages: the variable's own, else what it is."""
+    if not isinstance(var, Var):
+        return repr(var) if python_scalar_aval(var) else f"array{shape_text(np.shape(var))}"
+    if var.name:
+        return str(var.name)
+    if isinstance(var, Constant):
+        if var.aval.weak:
+            return repr(var.value)
+        return f"{to_host(var.value).item():g}" if var.shape == () else f"constant{shape_text(var.shape)}"
+    return "without a name" if var.node is None else f"{var.node.op.name}(…)"
+
+
+def nodes_of(roots: Iterable[Any]) -> list[Any]:
+    """The nodes that produce ``roots``, each once, in no particular order but found without recursion."""
+    seen: dict[int, Any] = {}
+    stack = [root.node for root in roots if isinstance(root, Var) and root.node is not None]
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen[id(node)] = node
+        stack.extend(v.node for v in node.inputs if isinstance(v, Var) and v.node is not None)
+    return list(seen.values())
+
+
+def toposort(roots: Iterable[Any], stop: Callable[[Any], bool] | None = None) -> list[Any]:
+    """The nodes needed for ``roots`` in topological order: every node after those it uses. Iterative and deterministic.
+
+    ``stop(var)`` true means: take this variable as given, do not look at what made it.
+
+    >>> import tutorlib as tl
+    >>> x = tl.scalar("x")
+    >>> [node.op.name for node in toposort([tl.exp(x * x) + x])]
+    ['mul', 'exp', 'add']
+    """
+    order: list[Any] = []
+    done: set[int] = set()
+    for root in roots:
+        if not isinstance(root, Var) or root.node is None or (stop is not None and stop(root)):
+            continue
+        stack: list[tuple[Any, bool]] = [(root.node, False)]
+        while stack:
+            node, expanded = stack.pop()
+            if expanded:
+                order.append(node)
+                continue
+            if id(node) in done:
+                continue
+            done.add(id(node))
+            stack.append((node, True))
+            for var in reversed(node.inputs):
+                if isinstance(var, Var) and var.node is not None and id(var.node) not in done:
+                    if stop is None or not stop(var):
+                        stack.append((var.node, False))
+    return order
+
+
+def leaves_of(roots: Iterable[Any]) -> list[Any]:
+    """The leaf variables that ``roots`` depend on (roots that are leaves included), each once, in order of use."""
+    found: dict[int, Any] = {}
+    roots = list(roots)
+    for node in toposort(roots):
+        for var in node.inputs:
+            if isinstance(var, Var) and var.node is None:
+                found.setdefault(id(var), var)
+    for root in roots:
+        if isinstance(root, Var) and root.node is None:
+            found.setdefault(id(root), root)
+    return list(found.values())

@@ -1,0 +1,77 @@
+"""What widgets, profilers and recorders subscribe to. The engine calls these; nothing here changes a value."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class Observer:
+    """Base of everything that watches the engine: override what you need.
+
+    >>> import tutorlib as tl
+    >>> class Count(tl.Observer):
+    ...     n = 0
+    ...     def on_node(self, node):
+    ...         self.n += 1
+    >>> with tl.observe(Count()) as count:
+    ...     x = tl.tensor(2.0, requires_grad=True)
+    ...     y = x * x + x
+    >>> count.n
+    2
+    """
+
+    def on_node(self, node: Any) -> None:
+        """A node was recorded (dynamic) or built (static)."""
+
+    def on_vjp(self, node: Any, cotangent: Any, grads: Any) -> None:
+        """The gradient walk passed a node: ``cotangent`` arrived, ``grads`` go to its inputs (None: no gradient)."""
+
+    def on_write(self, storage: Any, by: Any) -> None:
+        """A storage got a new value; ``by`` is "set_value", "in-place" or the compiled function."""
+
+    def on_call(self, function: Any, inputs: Any, outputs: Any) -> None:
+        """A compiled function has returned and written all its updates."""
+
+    def on_rewrite(self, step: Any) -> None:
+        """A rewrite changed a graph."""
+
+
+# Held weakly: a widget that is gone must not be kept alive, nor called, by the engine.
+observers: list[weakref.ref[Observer]] = []
+
+
+def add_observer(observer: Observer) -> None:
+    """Call ``observer`` from now on, for as long as somebody else keeps it alive."""
+    if all(ref() is not observer for ref in observers):
+        observers.append(weakref.ref(observer, _forget))
+
+
+def _forget(ref: weakref.ref[Observer]) -> None:
+    if ref in observers:
+        observers.remove(ref)
+
+
+def remove_observer(observer: Observer) -> None:
+    """Stop calling ``observer``; nothing happens if it is not subscribed."""
+    observers[:] = [ref for ref in observers if ref() is not observer]
+
+
+@contextmanager
+def observe(observer: Observer) -> Iterator[Observer]:
+    """Subscribe inside a ``with`` block."""
+    add_observer(observer)
+    try:
+        yield observer
+    finally:
+        remove_observer(observer)
+
+
+def tell(event: str, *args: Any) -> None:
+    """Call method ``event`` of every observer. Callers test ``if observers:`` first, which costs nothing."""
+    for ref in tuple(observers):
+        observer = ref()
+        if observer is not None:
+            getattr(observer, event)(*args)

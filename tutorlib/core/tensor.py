@@ -1,0 +1,397 @@
+"""The dynamic mode's variable: a Tensor holds a value, and is its own graph node when an op on it was recorded."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tutorlib.core import observe
+from tutorlib.core.aval import AVal, check_dtype
+from tutorlib.core.backend import Array, Device, device_of, is_array, put, to_host
+from tutorlib.core.backend import device as find_device
+from tutorlib.core.config import config
+from tutorlib.core.errors import DTypeError, ModeMixError, ShapeError, StaleValueError, TutorlibError, shape_text
+from tutorlib.core.graph import FORWARD, NodeView, Op, Shared, Symbol, Var
+from tutorlib.core.operators import OPS
+from tutorlib.core.source import Mark
+from tutorlib.core.storage import Storage
+
+
+class Tensor(NodeView, Var):
+    """A value of the dynamic mode, made by ``tl.tensor`` or by an op on tensors.
+
+    Attributes: ``data`` (the raw array; treat it as read-only), ``requires_grad``, ``grad`` (a Tensor or None),
+    ``name``. A recorded result also has ``op``, ``inputs``, ``attrs``, ``source``; ``arrays`` are the values its
+    inputs had when it was recorded, so a later write to an input cannot falsify a gradient.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_grad",
+        "arrays",
+        "attrs",
+        "cotangent",
+        "data",
+        "inputs",
+        "meta",
+        "name",
+        "op",
+        "place",
+        "requires_grad",
+        "seq",
+    )
+
+    data: Array
+    op: Op | None
+    inputs: tuple[Any, ...]
+    arrays: Any
+    attrs: dict[str, Any]
+    place: Mark | None
+    requires_grad: bool
+    seq: int
+
+    def __init__(self, data: Array, requires_grad: bool = False, name: str | None = None) -> None:
+        self._start(requires_grad, name)
+        self.data = data
+
+    def _start(self, requires_grad: bool, name: str | None) -> None:
+        self.requires_grad = requires_grad
+        self.name = name
+        self._grad: Any = None
+        self.cotangent: Any = None
+        self.op = None
+        self.inputs = ()
+        self.arrays = ()
+        self.attrs = {}
+        self.place = None
+        self.meta = FORWARD
+        self.seq = 0
+
+    @property
+    def aval(self) -> AVal:
+        return AVal(self.data.shape, self.data.dtype)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.data.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.data.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.data.ndim
+
+    @property
+    def size(self) -> int:
+        return self.data.size
+
+    @property
+    def node(self) -> Tensor | None:
+        """This tensor itself when it is the result of a recorded op, None for a leaf."""
+        return None if self.op is None else self
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        return (self,)
+
+    @property
+    def index(self) -> int:
+        return 0
+
+    @property
+    def device(self) -> Device:
+        return device_of(self.data)
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that backward passes have added up here; None before the first, and on results of ops."""
+        if self._grad is None or isinstance(self._grad, Tensor):
+            return self._grad
+        self._grad = Tensor(self._grad)
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        if value is not None:
+            value = value if isinstance(value, Tensor) else Tensor(np.array(value, self.dtype))
+            if value.shape != self.shape:
+                raise ShapeError(
+                    "a gradient has the shape of its tensor",
+                    shapes=[self.shape, value.shape],
+                    fix="set it to None to clear it",
+                )
+        self._grad = value
+
+    def zero_grad(self) -> None:
+        """Forget the gradient, so that the next backward pass starts afresh."""
+        self._grad = None
+
+    def backward(self, gradient: Any = None, *, retain_graph: bool = False, create_graph: bool = False) -> None:
+        """Add d(self)/d(leaf) to ``leaf.grad`` for every leaf with ``requires_grad`` that this value was computed from.
+
+        Args:
+            gradient: the cotangent of this value (its shape); may be left out for a value with one element.
+            retain_graph: keep the graph, so that it can be walked again.
+            create_graph: record the walk too, so that gradients can be differentiated; implies ``retain_graph``.
+
+        Raises ShapeError for a non-scalar without ``gradient``, DisconnectedError if nothing here requires a gradient,
+        FreedGraphError on a second pass.
+
+        >>> import tutorlib as tl
+        >>> x = tl.tensor([1.0, 2.0], requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([2., 4.])
+        """
+        Tensor.run_backward(self, gradient, retain_graph, create_graph)
+
+    # Set by the autodiff module.
+    run_backward: ClassVar[Any]
+
+    def numpy(self) -> np.ndarray:
+        """The value as a read-only NumPy array (no copy on the host); ``.numpy().copy()`` gives one you may change."""
+        host = to_host(self.data).view()
+        host.flags.writeable = False
+        return host
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        host = self.numpy()
+        if dtype is not None and dtype != host.dtype:
+            return host.astype(dtype)
+        return host.copy() if copy else host
+
+    def item(self) -> Any:
+        """The value of a one-element tensor as a Python number."""
+        if self.data.size != 1:
+            raise ShapeError(
+                f"item() needs one element, this tensor has shape {shape_text(self.shape)}",
+                fix="take one: x[0].item(), or reduce it: x.sum().item()",
+            )
+        return to_host(self.data).item()
+
+    def tolist(self) -> Any:
+        return to_host(self.data).tolist()
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    def __index__(self) -> int:
+        if self.data.size == 1 and self.data.dtype.kind in "iu":
+            return int(self.item())
+        raise TypeError("only a one-element integer tensor can be an index")
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec and self.data.size == 1 else format(repr(self), spec)
+
+    def detach(self) -> Tensor:
+        """The same value, outside every graph."""
+        return Tensor(self.data, name=self.name)
+
+    def to(self, device: str | Device) -> Tensor:
+        """The value on another device (this tensor itself when it is there already). Recorded, so gradients travel
+        back."""
+        where = find_device(device)
+        return self if self.device == where else OPS.transfer(self, where=where)
+
+    def assign(self, value: Any) -> None:
+        """Replace this leaf's value (same shape and dtype). Raises TutorlibError where a graph forbids it.
+
+        Allowed for leaves: those with ``requires_grad`` only inside ``tl.no_grad()``, as optimisers do.
+        """
+        self._may_change("assign()")
+        new = value.data if isinstance(value, Tensor) else value
+        if not is_array(new) or new.dtype != self.dtype:
+            new = np.array(new, self.dtype)
+        if new.shape != self.shape:
+            raise ShapeError("the new value has another shape", shapes=[self.shape, new.shape], fix="make a new tensor")
+        self._write(put(new, self.device))
+
+    def _write(self, array: Array) -> None:
+        self.data = array
+        if observe.observers:
+            observe.tell("on_write", self, "in-place")
+
+    def _may_change(self, what: str) -> None:
+        if self.op is not None and self.requires_grad:
+            raise StaleValueError(
+                f"{what} would change a value that the recorded graph still needs",
+                fix="compute a new value instead: y = y + 1, or tl.where(mask, new, y)",
+            )
+        if self.requires_grad and Tensor.recording():
+            raise StaleValueError(
+                f"{what} on a tensor with requires_grad=True would go unrecorded",
+                fix="update it inside `with tl.no_grad():`, or compute a new tensor instead",
+            )
+
+    # Set by the dispatch module: whether ops are being recorded now.
+    recording: ClassVar[Any]
+
+    def _in_place(self, op: str, other: Any) -> Tensor:
+        self._may_change(f"`{op}=`")
+        value = getattr(OPS, {"+": "add", "-": "sub", "*": "mul", "/": "div"}[op])(
+            self.data, getattr(other, "data", other)
+        )
+        if value.shape != self.shape or not np.can_cast(value.dtype, self.dtype, "same_kind"):
+            raise ShapeError(
+                f"`{op}=` cannot store {value.dtype} {shape_text(value.shape)} into {self.dtype}
+                {shape_text(self.shape)}", fix="compute a new tensor instead",
+            )
+        self._write(value.astype(self.dtype) if value.dtype != self.dtype else value)
+        return self
+
+    def __iadd__(self, other: Any) -> Any:
+        return self._in_place("+", other)
+
+    def __isub__(self, other: Any) -> Any:
+        return self._in_place("-", other)
+
+    def __imul__(self, other: Any) -> Any:
+        return self._in_place("*", other)
+
+    def __itruediv__(self, other: Any) -> Any:
+        return self._in_place("/", other)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._may_change("assignment into x[...]")
+        new = self.data.copy()
+        new[index] = getattr(value, "data", value)
+        self._write(new)
+
+    def __copy__(self) -> Tensor:
+        return Tensor(self.data, self.requires_grad, self.name)
+
+    def __deepcopy__(self, memo: Any) -> Tensor:
+        return type(self)(self.data.copy(), self.requires_grad, self.name)
+
+    def __reduce__(self) -> Any:
+        return _unpickle, (to_host(self.data), self.requires_grad, self.name)
+
+    def __repr__(self) -> str:
+        body = np.array2string(to_host(self.data), separator=", ", prefix="tensor(", threshold=200)
+        extra = "" if self.dtype.name in ("float64", "int64", "bool") else f", dtype={self.dtype.name}"
+        where = self.device
+        extra += f", device={str(where)!r}" if str(where) != "cpu" else ""
+        if self.op is not None:
+            extra += f", op={self.op.name}"
+        elif self.requires_grad:
+            extra += ", requires_grad=True"
+        return f"tensor({body}{extra})"
+
+
+def _unpickle(data: np.ndarray, requires_grad: bool, name: str | None) -> Tensor:
+    return Tensor(data, requires_grad, name)
+
+
+class Parameter(Tensor):
+    """One storage, two faces: beside tensors it is a leaf tensor, beside symbols it is a shared variable.
+
+    >>> import tutorlib as tl
+    >>> w = tl.Parameter([1.0, 2.0], name="w")
+    >>> (w * w).sum().backward(); w.grad
+    tensor([2., 4.])
+    >>> x = tl.vector("x")
+    >>> double = tl.function([], updates=[(w, w.symbol * 2)])
+    >>> double(); w
+    tensor([2., 4.], requires_grad=True)
+    """
+
+    __slots__ = ("storage", "symbol")
+
+    def __init__(self, data: Any, requires_grad: bool = True, name: str | None = None) -> None:
+        self._start(requires_grad, name)
+        self.storage = Storage(as_array(data, copy=True), name)
+        self.symbol = Shared(self.storage, name=name)
+
+    @property
+    def data(self) -> Array:  # type: ignore[override]
+        return self.storage.value
+
+    def _write(self, array: Array) -> None:
+        self.storage.write(array, "in-place")
+
+
+def as_array(data: Any, dtype: Any = None, device: str | Device | None = None, copy: bool = False) -> Array:
+    """``data`` (number, nested lists, array, tensor) as an array we may keep; Python floats become
+    ``config.floatX``."""
+    if isinstance(data, Symbol):
+        raise ModeMixError("a symbol has no value to make a tensor of", fix="compute one first: expr.eval({x: …})")
+    where = find_device(device) if device is not None else None
+    if isinstance(data, Tensor):
+        data = data.data
+    if is_array(data):
+        array = data if dtype is None or data.dtype == dtype else data.astype(check_dtype(dtype))
+        check_dtype(array.dtype)
+        where = where or (
+            find_device(None) if device_of(array).kind == "cpu" and type(array) is np.ndarray else device_of(array)
+        )
+        if device_of(array) != where:
+            return put(array, where)
+        return (
+            array.copy()
+            if copy and array is data
+            else (array if array.ndim or isinstance(array, np.ndarray) else np.asarray(array))
+        )
+    if isinstance(data, list | tuple) and any(isinstance(x, Tensor | Symbol) for x in data):
+        if any(isinstance(x, Symbol) for x in data):
+            raise ModeMixError(
+                "a list that holds symbols is not a value", fix="join them in the graph: tl.stack([...])"
+            )
+        if any(x.requires_grad for x in data if isinstance(x, Tensor)):
+            raise TutorlibError(
+                "making a tensor of recorded tensors would cut their gradients", fix="use tl.stack([...])"
+            )
+    try:
+        array = np.array(data)
+    except ValueError as error:
+        raise ShapeError(f"the rows have different lengths: {error}", fix="give every row the same length") from None
+    if array.dtype.kind not in "biuf":
+        raise DTypeError(
+            f"cannot make numbers of {array.dtype} data", fix="pass numbers, lists of numbers or NumPy arrays"
+        )
+    if dtype is not None:
+        array = array.astype(check_dtype(dtype))
+    elif array.dtype.kind == "f":
+        array = array.astype(config.floatX)
+    return put(array, where or find_device(None))
+
+
+def tensor(
+    data: Any,
+    requires_grad: bool = False,
+    dtype: Any = None,
+    device: str | Device | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """A tensor with a copy of ``data``.
+
+    Args:
+        data: a number, nested lists, a NumPy (or CuPy) array, or a tensor.
+        requires_grad: record what is computed from it, so that ``.backward()`` gives its gradient.
+        dtype: of the result; by default that of the array, ``tl.config.floatX`` for Python floats, int64 for ints.
+        device: "cpu", "cpu:1", "gpu"; by default where the data is.
+        name: shown in drawings.
+
+    Raises DTypeError for data that is not numbers or an integer tensor with ``requires_grad``, ShapeError for ragged
+    lists.
+
+    >>> import tutorlib as tl
+    >>> tl.tensor([[1, 2], [3, 4]])
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    array = as_array(data, dtype, device, copy=True)
+    if requires_grad and array.dtype.kind != "f":
+        raise DTypeError(
+            f"only floating-point tensors can have gradients, this one is {array.dtype}",
+            fix="write 1.0 instead of 1, or pass dtype=float",
+        )
+    return Tensor(array, requires_grad, name)

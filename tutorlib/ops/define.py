@@ -1,0 +1,96 @@
+"""How a row of the op table is written: helpers to make elementwise ops, shared shape rules, registration by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from tutorlib.core.aval import AVal, broadcast_shapes, sample
+from tutorlib.core.backend import quiet
+from tutorlib.core.errors import DTypeError, ShapeError, TutorlibError
+from tutorlib.core.graph import Op
+from tutorlib.core.operators import OPS
+
+TABLE: dict[str, Op] = {}
+
+
+def register(op: Op) -> Op:
+    """Enter an op into the table, by name."""
+    if op.name in TABLE:
+        raise TutorlibError(f"an op called {op.name!r} exists already")
+    TABLE[op.name] = op
+    return op
+
+
+def public(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
+    """Make ``function`` reachable as an operator or method of variables, and as ``tl.NAME``."""
+    setattr(OPS, name or function.__name__, function)
+    return function
+
+
+@lru_cache(maxsize=4096)
+def _probed(op: Op, avals: tuple[AVal, ...], attrs: tuple[tuple[str, Any], ...]) -> np.dtype[Any]:
+    with quiet():
+        return np.asarray(op.on_numpy(*map(sample, avals), **dict(attrs))).dtype
+
+
+def result_dtype(op: Op, avals: Iterable[AVal], **attrs: Any) -> np.dtype[Any]:
+    """The dtype ``op`` gives, found by running it once on one-element stand-ins: static mode cannot disagree with
+    NumPy."""
+    stand_ins = tuple(AVal((1,) * a.ndim, a.dtype, a.weak) for a in avals)
+    try:
+        return _probed(op, stand_ins, tuple(sorted(attrs.items())))
+    except TypeError:
+        names = " and ".join(str(a.dtype) for a in stand_ins)
+        raise DTypeError(f"not defined for {names}", op=op.name, fix='cast first: x.astype("float64")') from None
+
+
+def elementwise(
+    name: str,
+    vjp: Any = None,
+    *,
+    ufunc: str | None = None,
+    forward: Callable[..., Any] | None = None,
+    c: str | None = None,
+    flags: Iterable[str] = (),
+    doc: str = "",
+) -> Op:
+    """A row for an op that works element by element with broadcasting; its shape rule and dtype rule follow."""
+    op = Op(name, forward, None, vjp, c=c, flags={"elementwise", *flags}, ufunc=ufunc, doc=doc)
+
+    def infer(*avals: AVal, **attrs: Any) -> AVal:
+        shape = broadcast_shapes([a.shape for a in avals], name)
+        return AVal(shape, result_dtype(op, avals, **attrs), all(a.weak for a in avals))
+
+    op.infer = infer
+    public(op, name)
+    return register(op)
+
+
+def normalized_axes(axis: Any, ndim: int, op: str) -> tuple[int, ...]:
+    """``axis`` (None, int or tuple, negatives allowed) as a sorted tuple of axes from 0. Raises ShapeError."""
+    if axis is None:
+        return tuple(range(ndim))
+    axes = (axis,) if isinstance(axis, int | np.integer) else tuple(axis)
+    result = []
+    for a in axes:
+        if not -ndim <= a < ndim:
+            raise ShapeError(
+                f"axis {a} does not exist: the operand has {ndim} axes",
+                op=op,
+                fix=f"use an axis from {-ndim} to {ndim - 1}" if ndim else "a scalar has no axis: leave axis out",
+            )
+        result.append(int(a) % ndim)
+    if len(set(result)) != len(result):
+        raise ShapeError(f"axis {axes} names an axis twice", op=op, fix="name each axis once")
+    return tuple(sorted(result))
+
+
+def hashable_axis(axis: Any) -> Any:
+    """``axis`` as an attribute: None, int, or tuple of ints."""
+    if axis is None or isinstance(axis, int):
+        return axis
+    return int(axis) if isinstance(axis, np.integer) else tuple(int(a) for a in axis)

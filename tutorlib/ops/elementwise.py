@@ -1,0 +1,413 @@
+"""Elementwise ops: one row each. ``g`` is the cotangent of the result, ``out`` the result, then the operands.
+
+Conventions at kinks: relu'(0) = 0, |0|' = 0, equal operands of maximum and minimum share the gradient half and half,
+clip passes it at its bounds. Factors that may be infinite go through ``safe_mul`` or ``safe_div``, so that a
+cotangent of exactly zero (a masked-out branch) stays zero.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tutorlib.core.aval import AVal, check_dtype
+from tutorlib.core.graph import Op, Var
+from tutorlib.core.operators import OPS
+from tutorlib.ops.define import elementwise, public, register
+
+# ---- protected products ----
+
+
+def _protected(xp: Any, product: Any, g: Any) -> Any:
+    # On the host a look is cheap, and almost always nothing is to be mended; a GPU must not wait for the answer.
+    if xp is np and np.isfinite(product).all():
+        return product
+    return xp.where(g == 0, xp.zeros((), product.dtype), product)
+
+
+safe_mul = elementwise(
+    "safe_mul",
+    (lambda g, out, a, b: safe_mul(g, b), lambda g, out, a, b: safe_mul(g, a)),
+    forward=lambda xp, a, b: _protected(xp, xp.multiply(a, b), a),
+    c="({0} == 0 ? 0 : {0} * {1})",
+    flags={"quiet"},
+    doc="a * b, and 0 wherever a is 0, even against an infinite b.",
+)
+safe_div = elementwise(
+    "safe_div",
+    (lambda g, out, a, b: safe_div(g, b), lambda g, out, a, b: neg(safe_div(safe_mul(g, out), b))),
+    forward=lambda xp, a, b: _protected(xp, xp.true_divide(a, b), a),
+    c="({0} == 0 ? 0 : {0} / {1})",
+    flags={"quiet"},
+    doc="a / b, and 0 wherever a is 0, even against b = 0.",
+)
+
+# ---- arithmetic ----
+
+add = elementwise(
+    "add",
+    (lambda g, out, x, y: g, lambda g, out, x, y: g),
+    ufunc="add",
+    c="{0} + {1}",
+    flags={"linear"},
+    doc="x + y, elementwise with broadcasting.",
+)
+sub = elementwise(
+    "sub",
+    (lambda g, out, x, y: g, lambda g, out, x, y: neg(g)),
+    ufunc="subtract",
+    c="{0} - {1}",
+    flags={"linear"},
+    doc="x - y, elementwise with broadcasting.",
+)
+mul = elementwise(
+    "mul",
+    (lambda g, out, x, y: g * y, lambda g, out, x, y: g * x),
+    ufunc="multiply",
+    c="{0} * {1}",
+    doc="x * y, elementwise with broadcasting.",
+)
+div = elementwise(
+    "div",
+    (lambda g, out, x, y: safe_div(g, y), lambda g, out, x, y: neg(safe_div(safe_mul(g, out), y))),
+    ufunc="true_divide",
+    c="{0} / {1}",
+    flags={"quiet"},
+    doc="x / y, elementwise with broadcasting.",
+)
+floordiv = elementwise(
+    "floordiv",
+    (lambda g, out, x, y: None, lambda g, out, x, y: None),
+    ufunc="floor_divide",
+    c="floor({0} / {1})",
+    flags={"quiet"},
+    doc="The largest whole number not above x / y; its gradient is zero.",
+)
+mod = elementwise(
+    "mod",
+    (lambda g, out, x, y: g, lambda g, out, x, y: neg(g * floordiv(x, y))),
+    ufunc="remainder",
+    c="({0} - floor({0} / {1}) * {1})",
+    flags={"quiet"},
+    doc="The remainder of x / y, with the sign of y, as Python's %.",
+)
+neg = elementwise("neg", (lambda g, out, x: neg(g),), ufunc="negative", c="-{0}", flags={"linear"}, doc="-x.")
+
+
+def _pow_x(g: Any, out: Any, x: Any, p: Any) -> Any:
+    if type(p) in (int, float):
+        if p == 2:
+            return g * (2 * x)
+        return None if p == 0 else g if p == 1 else safe_mul(g, pow(x, p - 1) * p)
+    # p == 0: x**0 is constant, also at x == 0 where x**(p-1) is infinite.
+    slope = where(eq(p, 0), 0.0, pow(x, where(eq(p, 0), 1.0, p - 1)) * p)
+    return safe_mul(g, slope)
+
+
+def _pow_p(g: Any, out: Any, x: Any, p: Any) -> Any:
+    # x**p log x tends to 0 with x for p > 0, and is 0 by convention at 0**0.
+    at_zero = logical_and(eq(x, 0), ge(p, 0))
+    return safe_mul(g, where(at_zero, 0.0, out * log(where(at_zero, 1.0, x))))
+
+
+def _power(xp: Any, x: Any, p: Any) -> Any:
+    if type(p) in (int, float):
+        if p == 2:
+            return xp.square(x)
+        if type(p) is int and p < 0:
+            p = float(p)
+    return xp.power(x, p)
+
+
+pow = elementwise(
+    "pow",
+    (_pow_x, _pow_p),
+    forward=_power,
+    c="pow({0}, {1})",
+    flags={"quiet"},
+    doc="x to the power p, elementwise. 0**0 is 1.",
+)
+abs = elementwise(
+    "abs", (lambda g, out, x: g * sign(x),), ufunc="absolute", c="fabs({0})", doc="The absolute value; slope 0 at 0."
+)
+sign = elementwise(
+    "sign",
+    (lambda g, out, x: None,),
+    ufunc="sign",
+    c="(({0} > 0) - ({0} < 0))",
+    doc="-1, 0 or 1; its gradient is zero.",
+)
+square = elementwise("square", (lambda g, out, x: g * (2 * x),), ufunc="square", c="{0} * {0}", doc="x * x.")
+reciprocal = elementwise(
+    "reciprocal",
+    (lambda g, out, x: neg(safe_mul(g, square(out))),),
+    forward=lambda xp, x: xp.true_divide(1, x),
+    c="1 / {0}",
+    flags={"quiet"},
+    doc="1 / x.",
+)
+
+# ---- exponentials and logarithms ----
+
+exp = elementwise(
+    "exp", (lambda g, out, x: safe_mul(g, out),), ufunc="exp", c="exp({0})", flags={"quiet"}, doc="e to the x."
+)
+expm1 = elementwise(
+    "expm1",
+    (lambda g, out, x: safe_mul(g, out + 1),),
+    ufunc="expm1",
+    c="expm1({0})",
+    flags={"quiet"},
+    doc="exp(x) - 1, exact near 0.",
+)
+log = elementwise(
+    "log", (lambda g, out, x: safe_div(g, x),), ufunc="log", c="log({0})", flags={"quiet"}, doc="The natural logarithm."
+)
+log1p = elementwise(
+    "log1p",
+    (lambda g, out, x: safe_div(g, x + 1),),
+    ufunc="log1p",
+    c="log1p({0})",
+    flags={"quiet"},
+    doc="log(1 + x), exact near 0.",
+)
+log2 = elementwise(
+    "log2",
+    (lambda g, out, x: safe_div(g * float(1 / np.log(2)), x),),
+    ufunc="log2",
+    c="log2({0})",
+    flags={"quiet"},
+    doc="The logarithm to base 2.",
+)
+log10 = elementwise(
+    "log10",
+    (lambda g, out, x: safe_div(g * float(1 / np.log(10)), x),),
+    ufunc="log10",
+    c="log10({0})",
+    flags={"quiet"},
+    doc="The logarithm to base 10.",
+)
+sqrt = elementwise(
+    "sqrt",
+    (lambda g, out, x: safe_div(g * 0.5, out),),
+    ufunc="sqrt",
+    c="sqrt({0})",
+    flags={"quiet"},
+    doc="The square root.",
+)
+
+# ---- trigonometry and hyperbolic functions ----
+
+sin = elementwise(
+    "sin", (lambda g, out, x: g * cos(x),), ufunc="sin", c="sin({0})", flags={"quiet"}, doc="The sine; x in radians."
+)
+cos = elementwise(
+    "cos",
+    (lambda g, out, x: neg(g * sin(x)),),
+    ufunc="cos",
+    c="cos({0})",
+    flags={"quiet"},
+    doc="The cosine; x in radians.",
+)
+tan = elementwise(
+    "tan",
+    (lambda g, out, x: g * (1 + square(out)),),
+    ufunc="tan",
+    c="tan({0})",
+    flags={"quiet"},
+    doc="The tangent; x in radians.",
+)
+tanh = elementwise(
+    "tanh", (lambda g, out, x: g * (1 - square(out)),), ufunc="tanh", c="tanh({0})", doc="The hyperbolic tangent."
+)
+
+# ---- activations ----
+
+
+def _like_floats(xp: Any, x: Any) -> Any:
+    """x in floating point: NumPy's exp and tanh promote integers, our composed forwards must too."""
+    return (
+        x
+        if getattr(x, "dtype", None) is not None and x.dtype.kind == "f"
+        else xp.asarray(x, dtype=np.result_type(x, 0.0))
+    )
+
+
+def _sigmoid(xp: Any, x: Any) -> Any:
+    # By tanh: one transcendental, no overflow on either side.
+    return xp.tanh(_like_floats(xp, x) * 0.5) * 0.5 + 0.5
+
+
+sigmoid = elementwise(
+    "sigmoid",
+    (lambda g, out, x: g * (out * (1 - out)),),
+    forward=_sigmoid,
+    c="(tanh({0} * 0.5) * 0.5 + 0.5)",
+    doc="1 / (1 + exp(-x)), without overflow.",
+)
+relu = elementwise(
+    "relu",
+    (lambda g, out, x: where(gt(x, 0), g, 0.0),),
+    forward=lambda xp, x: xp.maximum(x, 0),
+    c="({0} > 0 ? {0} : 0)",
+    doc="max(x, 0); slope 0 at 0.",
+)
+softplus = elementwise(
+    "softplus",
+    (lambda g, out, x: g * sigmoid(x),),
+    forward=lambda xp, x: xp.logaddexp(_like_floats(xp, x), 0.0),
+    c="(fmax({0}, 0) + log1p(exp(-fabs({0}))))",
+    doc="log(1 + exp(x)), without overflow.",
+)
+
+# ---- comparisons and logic: not differentiable ----
+
+eq = elementwise("eq", ufunc="equal", c="{0} == {1}", flags={"nondiff"}, doc="x == y, elementwise.")
+ne = elementwise("ne", ufunc="not_equal", c="{0} != {1}", flags={"nondiff"}, doc="x != y, elementwise.")
+lt = elementwise("lt", ufunc="less", c="{0} < {1}", flags={"nondiff"}, doc="x < y, elementwise.")
+le = elementwise("le", ufunc="less_equal", c="{0} <= {1}", flags={"nondiff"}, doc="x <= y, elementwise.")
+gt = elementwise("gt", ufunc="greater", c="{0} > {1}", flags={"nondiff"}, doc="x > y, elementwise.")
+ge = elementwise("ge", ufunc="greater_equal", c="{0} >= {1}", flags={"nondiff"}, doc="x >= y, elementwise.")
+logical_and = elementwise(
+    "logical_and", ufunc="logical_and", c="{0} && {1}", flags={"nondiff"}, doc="Whether both are true."
+)
+logical_or = elementwise(
+    "logical_or", ufunc="logical_or", c="{0} || {1}", flags={"nondiff"}, doc="Whether one is true."
+)
+logical_xor = elementwise(
+    "logical_xor", ufunc="logical_xor", c="!{0} != !{1}", flags={"nondiff"}, doc="Whether just one is true."
+)
+logical_not = elementwise("logical_not", ufunc="logical_not", c="!{0}", flags={"nondiff"}, doc="Whether it is false.")
+isnan = elementwise("isnan", ufunc="isnan", c="isnan({0})", flags={"nondiff"}, doc="Whether it is NaN.")
+isfinite = elementwise(
+    "isfinite", ufunc="isfinite", c="isfinite({0})", flags={"nondiff"}, doc="Whether it is neither NaN nor infinite."
+)
+
+# ---- choice ----
+
+where = elementwise(
+    "where",
+    (
+        None,
+        lambda g, out, condition, x, y: where(condition, g, 0.0),
+        lambda g, out, condition, x, y: where(condition, 0.0, g),
+    ),
+    ufunc="where",
+    c="({0} ? {1} : {2})",
+    doc="x where condition is true, else y; no gradient leaks from the branch not taken.",
+)
+
+
+def _shared_tie(g: Any, wins: Any, ties: Any) -> Any:
+    return where(wins, g, where(ties, g * 0.5, 0.0))
+
+
+maximum = elementwise(
+    "maximum",
+    (lambda g, out, x, y: _shared_tie(g, gt(x, y), eq(x, y)), lambda g, out, x, y: _shared_tie(g, gt(y, x), eq(x, y))),
+    ufunc="maximum",
+    c="fmax({0}, {1})",
+    doc="The larger of x and y; where they are equal each gets half the gradient.",
+)
+minimum = elementwise(
+    "minimum",
+    (lambda g, out, x, y: _shared_tie(g, lt(x, y), eq(x, y)), lambda g, out, x, y: _shared_tie(g, lt(y, x), eq(x, y))),
+    ufunc="minimum",
+    c="fmin({0}, {1})",
+    doc="The smaller of x and y; where they are equal each gets half the gradient.",
+)
+_clip = elementwise(
+    "clip",
+    (
+        lambda g, out, x, low, high: where(logical_and(ge(x, low), le(x, high)), g, 0.0),
+        lambda g, out, x, low, high: where(logical_and(lt(x, low), le(low, high)), g, 0.0),
+        lambda g, out, x, low, high: where(logical_or(gt(x, high), gt(low, high)), g, 0.0),
+    ),
+    forward=lambda xp, x, low, high: xp.minimum(xp.maximum(x, low), high),
+    c="fmin(fmax({0}, {1}), {2})",
+    doc="x limited to low … high.",
+)
+
+
+@public
+def clip(x: Any, low: Any = None, high: Any = None) -> Any:
+    """x limited to the range low … high, elementwise; None leaves that side open. The gradient passes where low <= x
+    <= high.
+
+    >>> import tutorlib as tl
+    >>> tl.clip(tl.tensor([-2.0, 0.5, 9.0]), 0.0, 1.0)
+    tensor([0. , 0.5, 1. ])
+    """
+    if low is None and high is None:
+        return x
+    return _clip(x, float("-inf") if low is None else low, float("inf") if high is None else high)
+
+
+# ---- dtype and device ----
+
+_cast = register(
+    Op(
+        "cast",
+        lambda xp, x, dtype: xp.asarray(x).astype(dtype),
+        lambda x, dtype: AVal(x.shape, np.dtype(dtype)),
+        (lambda g, out, x, dtype: g,),
+        flags={"elementwise", "linear"},
+        doc="x as another dtype.",
+    )
+)
+
+
+@public
+def cast(x: Any, dtype: Any) -> Any:
+    """x as another dtype; x itself when it has that dtype already. Between floating-point types gradients pass.
+
+    >>> import tutorlib as tl
+    >>> tl.cast(tl.tensor([1.7]), "int64")
+    tensor([1])
+    """
+    dtype = check_dtype(dtype)
+    if isinstance(x, Var) and x.dtype == dtype and not x.aval.weak:
+        return x
+    return _cast(x, dtype=dtype.name)
+
+
+@public
+def ones_like(x: Any) -> Any:
+    """Ones with the shape and dtype of x."""
+    return _ones_like(x)
+
+
+@public
+def zeros_like(x: Any) -> Any:
+    """Zeros with the shape and dtype of x."""
+    return _zeros_like(x)
+
+
+def _same(x: AVal) -> AVal:
+    return AVal(x.shape, x.dtype)
+
+
+_ones_like = register(Op("ones_like", lambda xp, x: xp.ones_like(x), _same, (lambda g, out, x: None,)))
+_zeros_like = register(Op("zeros_like", lambda xp, x: xp.zeros_like(x), _same, (lambda g, out, x: None,)))
+
+
+def _transferred(g: Any, out: Any, x: Any, where: Any) -> Any:
+    from tutorlib.core.backend import device_of, put
+
+    home = device_of(x) if not isinstance(x, Var) else x.device  # type: ignore[attr-defined]
+    return transfer(g, where=home) if isinstance(g, Var) else put(g, home)
+
+
+def _transfer_forward(xp: Any, x: Any, where: Any) -> Any:
+    from tutorlib.core.backend import put
+
+    return put(x, where)
+
+
+transfer = public(
+    register(Op("transfer", _transfer_forward, lambda x, where: _same(x), (_transferred,), flags={"linear"})),
+    "transfer",
+)
+
+__all__ = [name for name in dir() if name in vars(OPS) or name in ("safe_mul", "safe_div")]

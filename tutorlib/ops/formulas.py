@@ -1,0 +1,97 @@
+"""What each op computes and how its gradient flows back, as the formulas that drawings show. Data only."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+
+class Formula(TypedDict):
+    """``forward``: the equation; ``backward``: one equation an input, "" where no gradient flows."""
+
+    forward: str
+    backward: tuple[str, ...]
+
+
+def _row(forward: str, *backward: str) -> Formula:
+    return {"forward": forward, "backward": backward}
+
+
+_X, _Y = "∂L/∂x = ∂L/∂z", "∂L/∂y = ∂L/∂z"
+
+FORMULAS: dict[str, Formula] = {
+    "add": _row("z = x + y", _X, _Y),
+    "sub": _row("z = x − y", _X, "∂L/∂y = −∂L/∂z"),
+    "mul": _row("z = x · y", f"{_X} · y", f"{_Y} · x"),
+    "safe_mul": _row("z = x · y, 0 where x = 0", f"{_X} · y", f"{_Y} · x"),
+    "div": _row("z = x / y", f"{_X} / y", "∂L/∂y = −∂L/∂z · z / y"),
+    "safe_div": _row("z = x / y, 0 where x = 0", f"{_X} / y", "∂L/∂y = −∂L/∂z · z / y"),
+    "floordiv": _row("z = ⌊x / y⌋", "∂L/∂x = 0", "∂L/∂y = 0"),
+    "mod": _row("z = x − y · ⌊x / y⌋", _X, "∂L/∂y = −∂L/∂z · ⌊x / y⌋"),
+    "neg": _row("z = −x", "∂L/∂x = −∂L/∂z"),
+    "pow": _row("z = xʸ", f"{_X} · y · xʸ⁻¹", f"{_Y} · z · log x"),
+    "abs": _row("z = |x|", f"{_X} · sign(x)"),
+    "sign": _row("z = sign(x)", "∂L/∂x = 0"),
+    "square": _row("z = x²", f"{_X} · 2x"),
+    "reciprocal": _row("z = 1 / x", "∂L/∂x = −∂L/∂z · z²"),
+    "exp": _row("z = eˣ", f"{_X} · z"),
+    "expm1": _row("z = eˣ − 1", f"{_X} · (z + 1)"),
+    "log": _row("z = log x", f"{_X} / x"),
+    "log1p": _row("z = log(1 + x)", f"{_X} / (1 + x)"),
+    "log2": _row("z = log₂ x", f"{_X} / (x · log 2)"),
+    "log10": _row("z = log₁₀ x", f"{_X} / (x · log 10)"),
+    "sqrt": _row("z = √x", f"{_X} / (2z)"),
+    "sin": _row("z = sin x", f"{_X} · cos x"),
+    "cos": _row("z = cos x", "∂L/∂x = −∂L/∂z · sin x"),
+    "tan": _row("z = tan x", f"{_X} · (1 + z²)"),
+    "tanh": _row("z = tanh x", f"{_X} · (1 − z²)"),
+    "sigmoid": _row("z = 1 / (1 + e⁻ˣ)", f"{_X} · z · (1 − z)"),
+    "relu": _row("z = max(x, 0)", f"{_X} where x > 0, else 0"),
+    "softplus": _row("z = log(1 + eˣ)", f"{_X} · sigmoid(x)"),
+    "eq": _row("z = (x = y)", "", ""),
+    "ne": _row("z = (x ≠ y)", "", ""),
+    "lt": _row("z = (x < y)", "", ""),
+    "le": _row("z = (x ≤ y)", "", ""),
+    "gt": _row("z = (x > y)", "", ""),
+    "ge": _row("z = (x ≥ y)", "", ""),
+    "logical_and": _row("z = x and y", "", ""),
+    "logical_or": _row("z = x or y", "", ""),
+    "logical_xor": _row("z = x xor y", "", ""),
+    "logical_not": _row("z = not x", ""),
+    "isnan": _row("z = (x is NaN)", ""),
+    "isfinite": _row("z = (x is finite)", ""),
+    "where": _row("z = x where c, else y", "", f"{_X} where c, else 0", f"{_Y} where not c, else 0"),
+    "maximum": _row("z = max(x, y)", f"{_X} where x > y, half at a tie", f"{_Y} where y > x, half at a tie"),
+    "minimum": _row("z = min(x, y)", f"{_X} where x < y, half at a tie", f"{_Y} where y < x, half at a tie"),
+    "clip": _row(
+        "z = x limited to [a, b]", f"{_X} where a ≤ x ≤ b", "∂L/∂a = ∂L/∂z where x < a", "∂L/∂b = ∂L/∂z where x > b"
+    ),
+    "cast": _row("z = x as another dtype", _X),
+    "ones_like": _row("z = 1, shaped like x", "∂L/∂x = 0"),
+    "zeros_like": _row("z = 0, shaped like x", "∂L/∂x = 0"),
+    "transfer": _row("z = x on another device", _X),
+    "sum": _row("z = Σ x", f"{_X}, stretched to the shape of x"),
+    "mean": _row("z = Σ x / n", f"{_X} / n, stretched to the shape of x"),
+    "max": _row("z = max x", f"{_X} at the largest element, shared at a tie"),
+    "min": _row("z = min x", f"{_X} at the smallest element, shared at a tie"),
+    "count": _row("z = number of elements of x", ""),
+    "reshape": _row("z = x in another shape", f"{_X} in the shape of x"),
+    "reshape_like": _row("z = x in the shape of y", f"{_X} in the shape of x", ""),
+    "transpose": _row("z = xᵀ", "∂L/∂x = (∂L/∂z)ᵀ"),
+    "expand_dims": _row("z = x with new axes of length 1", f"{_X} without them"),
+    "squeeze": _row("z = x without axes of length 1", f"{_X} with them"),
+    "broadcast_to": _row("z = x, stretched", f"{_X}, summed over the stretched axes"),
+    "broadcast_like": _row("z = x, stretched to the shape of y", f"{_X}, summed over the stretched axes", ""),
+    "unbroadcast": _row("z = x, summed to the shape of y", f"{_X}, stretched to the shape of x", ""),
+    "concatenate": _row("z = parts joined", "each part gets its piece of ∂L/∂z"),
+    "part": _row("z = a piece of x", "∂L/∂x = ∂L/∂z in its place, 0 elsewhere"),
+    "getitem": _row("z = x[index]", "∂L/∂x = ∂L/∂z added at index, 0 elsewhere"),
+    "scatter": _row("z = x added at index, 0 elsewhere", "∂L/∂x = ∂L/∂z[index]"),
+    "matmul": _row("z = x @ y", f"{_X} @ yᵀ", "∂L/∂y = xᵀ @ ∂L/∂z"),
+    "softmax": _row("z = eˣ / Σ eˣ", "∂L/∂x = z · (∂L/∂z − Σ z · ∂L/∂z)"),
+    "log_softmax": _row("z = x − log Σ eˣ", "∂L/∂x = ∂L/∂z − eᶻ · Σ ∂L/∂z"),
+}
+
+
+def formula(op_name: str) -> Formula | None:
+    """The formulas of an op, or None for one without."""
+    return FORMULAS.get(op_name)

@@ -1,0 +1,139 @@
+"""Reductions over axes. A maximum that several elements share gives each an equal part of the gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tutorlib.core.aval import AVal
+from tutorlib.core.errors import ShapeError
+from tutorlib.core.graph import Op
+from tutorlib.core.operators import OPS
+from tutorlib.ops.define import hashable_axis, normalized_axes, public, register, result_dtype
+from tutorlib.ops.elementwise import cast, div, eq, where
+from tutorlib.ops.shape import broadcast_like, expand_dims, ndim
+
+
+def reduced_shape(x: AVal, axis: Any, keepdims: bool, op: str) -> tuple[int | None, ...]:
+    """The shape after reducing ``axis``."""
+    axes = normalized_axes(axis, x.ndim, op)
+    if keepdims:
+        return tuple(1 if i in axes else d for i, d in enumerate(x.shape))
+    return tuple(d for i, d in enumerate(x.shape) if i not in axes)
+
+
+def restore_axes(g: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    """A reduced value with its reduced axes back, of length 1, so that it broadcasts against x."""
+    if keepdims or axis is None:
+        return g  # a scalar broadcasts as it is
+    return expand_dims(g, normalized_axes(axis, ndim(x), "reduce"))
+
+
+def reduction(
+    name: str, forward: Callable[..., Any], vjp: Any, *, needs_elements: bool = False, flags: Any = (), doc: str
+) -> Op:
+    """A row for an op with attributes ``axis`` and ``keepdims``."""
+
+    def infer(x: AVal, axis: Any, keepdims: bool) -> AVal:
+        shape = reduced_shape(x, axis, keepdims, name)
+        if needs_elements:
+            empty = next((a for a in normalized_axes(axis, x.ndim, name) if x.shape[a] == 0), None)
+            if empty is not None:
+                raise ShapeError(
+                    "there is no element to take: an empty axis has none",
+                    op=name,
+                    shapes=[x.shape],
+                    wrong_dims=[empty],
+                    fix="check that the data is not empty",
+                )
+        return AVal(shape, result_dtype(op, [x], axis=axis, keepdims=keepdims))
+
+    op = register(Op(name, forward, infer, vjp, flags=flags, doc=doc))
+
+    def call(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        return op(x, axis=hashable_axis(axis), keepdims=bool(keepdims))
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = doc
+    public(call, name)
+    return op
+
+
+def _share_among_ties(g: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    ties = eq(x, restore_axes(out, x, axis, keepdims))
+    number = OPS.sum(cast(ties, g.dtype), axis, True)
+    return where(ties, div(restore_axes(g, x, axis, keepdims), number), 0.0)
+
+
+_sum = reduction(
+    "sum",
+    lambda xp, x, axis, keepdims: xp.sum(x, axis=axis, keepdims=keepdims),
+    (lambda g, out, x, axis, keepdims: broadcast_like(restore_axes(g, x, axis, keepdims), x),),
+    flags={"linear"},
+    doc="""The sum over ``axis`` (None: all axes; int; tuple). Of nothing it is 0.
+
+    >>> import tutorlib as tl
+    >>> tl.sum(tl.tensor([[1, 2], [3, 4]]), axis=0)
+    tensor([4, 6])
+    """,
+)
+_mean = reduction(
+    "mean",
+    lambda xp, x, axis, keepdims: xp.mean(x, axis=axis, keepdims=keepdims),
+    (
+        lambda g, out, x, axis, keepdims: broadcast_like(
+            restore_axes(div(g, count(x, axis, g.dtype)), x, axis, keepdims), x
+        ),
+    ),
+    flags={"linear", "quiet"},
+    doc="""The mean over ``axis`` (None: all axes; int; tuple). Of nothing it is NaN.
+
+    >>> import tutorlib as tl
+    >>> tl.mean(tl.tensor([1.0, 2.0, 6.0])).item()
+    3.0
+    """,
+)
+_max = reduction(
+    "max",
+    lambda xp, x, axis, keepdims: xp.max(x, axis=axis, keepdims=keepdims),
+    (_share_among_ties,),
+    needs_elements=True,
+    doc="""The largest element along ``axis`` (None: of all); equal largest ones share the gradient.
+
+    >>> import tutorlib as tl
+    >>> x = tl.tensor([1.0, 3.0, 3.0], requires_grad=True)
+    >>> tl.max(x).backward(); x.grad
+    tensor([0. , 0.5, 0.5])
+    """,
+)
+_min = reduction(
+    "min",
+    lambda xp, x, axis, keepdims: xp.min(x, axis=axis, keepdims=keepdims),
+    (_share_among_ties,),
+    needs_elements=True,
+    doc="The smallest element along ``axis`` (None: of all); equal smallest ones share the gradient.",
+)
+
+
+def _count_forward(xp: Any, x: Any, axis: Any, dtype: str) -> Any:
+    axes = normalized_axes(axis, x.ndim, "count")
+    return xp.asarray(int(np.prod([x.shape[a] for a in axes], dtype=np.int64)), dtype=dtype)
+
+
+_count = register(
+    Op(
+        "count",
+        _count_forward,
+        lambda x, axis, dtype: AVal((), np.dtype(dtype)),
+        flags={"nondiff"},
+        doc="How many elements of x are along axis.",
+    )
+)
+
+
+def count(x: Any, axis: Any = None, dtype: Any = "int64") -> Any:
+    """How many elements of x there are along ``axis``, as a scalar of ``dtype`` (so that dividing by it never
+    widens)."""
+    return _count(x, axis=hashable_axis(axis), dtype=np.dtype(dtype).name)

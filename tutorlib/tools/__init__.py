@@ -1,0 +1,1 @@
+"""Ways to look at graphs and runs: text, history, explanations. Nothing here is needed to compute."""
