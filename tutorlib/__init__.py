@@ -11,28 +11,19 @@ from importlib import import_module
 from typing import Any
 
 from tutorlib import ops as _ops  # fills the op table
-from tutorlib.compile.function import (
-    Function,
-    In,
-    function,
-    matrix,
-    scalar,
-    shared,
-    symbol,
-    tensor3,
-    tensor4,
-    vector,
-)
+from tutorlib.compile.function import Function, In, function
+from tutorlib.compile.leaves import matrix, scalar, shared, symbol, tensor3, tensor4, vector
 from tutorlib.core.autodiff import grad
 from tutorlib.core.backend import Device, default_device, device, transfers
 from tutorlib.core.config import config
 from tutorlib.core.dispatch import enable_grad, no_grad, static
 from tutorlib.core.errors import *  # noqa: F403
-from tutorlib.core.graph import Constant, Input, Node, Op, Shared, Symbol, Var, scope, toposort
+from tutorlib.core.graph import Constant, Input, Node, Op, Shared, Symbol, Var, scope
 from tutorlib.core.observe import Observer, add_observer, observe, remove_observer
 from tutorlib.core.operators import OPS as _OPS
 from tutorlib.core.storage import Storage
 from tutorlib.core.tensor import Parameter, Tensor, tensor
+from tutorlib.core.toposort import leaves_of, toposort
 from tutorlib.tools.debugprint import debugprint
 
 __version__ = "0.1.0"

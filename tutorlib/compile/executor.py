@@ -13,7 +13,8 @@ import numpy as np
 
 from tutorlib.core.backend import Device, is_array, put, quiet
 from tutorlib.core.dispatch import run_node
-from tutorlib.core.graph import Constant, Node, Shared, Symbol, toposort
+from tutorlib.core.graph import Constant, Node, Shared, Symbol
+from tutorlib.core.toposort import toposort
 
 
 class Plan:

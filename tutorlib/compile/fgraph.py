@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tutorlib.core.errors import DTypeError, ShapeError, shape_text
-from tutorlib.core.graph import Meta, Node, Symbol, building, label, toposort
+from tutorlib.core.graph import Meta, Node, Symbol, building, label
+from tutorlib.core.toposort import toposort
 
 
 def check_replacement(old: Symbol, new: Symbol) -> None:

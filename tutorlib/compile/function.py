@@ -1,113 +1,26 @@
-"""``tl.function`` and the static mode's leaves: symbols to fill in, shared variables to keep."""
+"""``tl.function``: a graph compiled into something to call."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from tutorlib.compile.arguments import Pairs, accepted, checked_givens, checked_updates, update_value
 from tutorlib.compile.executor import Plan
-from tutorlib.compile.fgraph import check_replacement, clone
+from tutorlib.compile.fgraph import clone
 from tutorlib.core import observe
-from tutorlib.core.aval import AVal, Dim, check_dtype
-from tutorlib.core.backend import Device, common_device, device, is_array, put, to_host
-from tutorlib.core.config import config
+from tutorlib.core.backend import common_device, device, put, to_host
 from tutorlib.core.dispatch import as_symbol
 from tutorlib.core.errors import (
-    DTypeError,
     MissingInputError,
-    ModeMixError,
-    ShapeError,
     TutorlibError,
     UnusedInputError,
-    UpdateTypeError,
-    shape_text,
 )
-from tutorlib.core.graph import Constant, Input, Shared, Symbol, label, leaves_of, toposort
-from tutorlib.core.operators import OPS
-from tutorlib.core.storage import Storage
-from tutorlib.core.tensor import Parameter, Tensor, as_array
-
-Pairs = Mapping[Any, Any] | Iterable[tuple[Any, Any]]
-
-
-# ---- leaves ----
-
-
-def symbol(name: str | None = None, shape: Sequence[Dim] = (), dtype: Any = None) -> Input:
-    """An input of a static graph.
-
-    Args:
-        name: for messages, drawings and calls by keyword.
-        shape: one entry an axis, None where the length is not known yet.
-        dtype: ``tl.config.floatX`` by default.
-
-    >>> import tutorlib as tl
-    >>> tl.symbol("rows", shape=(None, 3), dtype="float32")
-    <input rows: float32 (?, 3)>
-    """
-    return Input(AVal(tuple(shape), check_dtype(dtype or config.floatX)), name=name)
-
-
-def _of_rank(ndim: int, word: str) -> Any:
-    def make(name: str | None = None, dtype: Any = None) -> Input:
-        return symbol(name, (None,) * ndim, dtype)
-
-    make.__name__ = make.__qualname__ = word
-    make.__doc__ = (
-        f"An input with {ndim} axes of unknown length. See ``tl.symbol``."
-        if ndim
-        else "A scalar input. See ``tl.symbol``."
-    )
-    return make
-
-
-scalar, vector, matrix, tensor3, tensor4 = (
-    _of_rank(n, word) for n, word in enumerate(["scalar", "vector", "matrix", "tensor3", "tensor4"])
-)
-
-
-def shared(
-    value: Any,
-    name: str | None = None,
-    borrow: bool = False,
-    *,
-    dtype: Any = None,
-    device: str | Device | None = None,
-    shape: Sequence[Dim] | None = None,
-) -> Shared:
-    """A variable that keeps its value between calls of all the functions that use it.
-
-    Args:
-        value: the first value: number, nested lists or array. Copied, unless ``borrow`` and it is an array already.
-        name: for messages and drawings.
-        borrow: keep the caller's own array: then changing that array changes the variable.
-        dtype: by default the value's; ``tl.config.floatX`` for Python floats.
-        device: where it lives.
-        shape: with None for dims that ``set_value`` and updates may change; by default the value's shape, fixed.
-
-    >>> import tutorlib as tl
-    >>> count = tl.shared(0, name="count")
-    >>> increment = tl.function([], count, updates=[(count, count + 1)])
-    >>> increment()          # outputs see the value from before the update
-    array(0)
-    >>> count.get_value()
-    array(1)
-    """
-    array = as_array(value, dtype, device, copy=not borrow)
-    if shape is not None and (
-        len(shape) != array.ndim or any(w not in (None, g) for w, g in zip(shape, array.shape, strict=True))
-    ):
-        raise ShapeError(
-            "the value does not have the shape asked for", shapes=[shape, array.shape], fix="None stands for any length"
-        )
-    return Shared(Storage(array, name), tuple(shape) if shape is not None else None, name)
-
-
-# ---- functions ----
+from tutorlib.core.graph import Constant, Shared, Symbol, label
+from tutorlib.core.tensor import Parameter
+from tutorlib.core.toposort import leaves_of, toposort
 
 
 @dataclass(frozen=True)
@@ -176,7 +89,7 @@ class Function:
         # A result may be the very array that an input, a constant or a shared variable holds: hand out copies of those.
         outputs = [self._plan.owned(to_host(r), arrays) for r in results[:count]]
         fresh = [
-            _update_value(s, self._plan.owned(r, arrays))
+            update_value(s, self._plan.owned(r, arrays))
             for (s, _), r in zip(self.updates, results[count:], strict=True)
         ]
         for (variable, _), value in zip(self.updates, fresh, strict=True):
@@ -187,10 +100,11 @@ class Function:
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         names = [i.name or i.variable.name for i in self._in]
+        listed = ", ".join(map(str, names)) or "none"
         if len(args) > len(self._in):
             raise MissingInputError(
-                f"{self._words()} takes {len(self._in)} inputs ({', '.join(map(str, names)) or 'none'}), {len(args)}
-                were given", fix="pass one value an input",
+                f"{self._words()} takes {len(self._in)} inputs ({listed}), {len(args)} were given",
+                fix="pass one value an input",
             )
         values: list[Any] = [*args, *[None] * (len(self._in) - len(args))]
         given = [True] * len(args) + [False] * (len(self._in) - len(args))
@@ -239,61 +153,6 @@ class Function:
         )
 
 
-def accepted(var: Symbol, value: Any) -> Any:
-    """``value`` as an array that may stand for input ``var``. Raises DTypeError or ShapeError saying how to convert
-    it."""
-    if isinstance(value, Tensor):
-        value = value.data
-    elif isinstance(value, Symbol):
-        raise ModeMixError(
-            f"input {label(var)} needs a value, not the symbol {label(value)}",
-            fix="to put a symbol in the place of another use givens, or a value: expr.eval({x: …})",
-        )
-    weak = not is_array(value)
-    try:
-        array = np.asarray(value) if weak else value
-    except ValueError:
-        raise ShapeError(
-            f"the rows given for {label(var)} have different lengths", fix="give every row the same length"
-        ) from None
-    if array.dtype != var.dtype:
-        kinds = array.dtype.kind + var.dtype.kind
-        fits = (
-            np.can_cast(array.dtype, var.dtype, "safe")
-            or kinds in ("if", "uf", "bf", "bi")
-            or (weak and kinds in ("ff", "ii"))
-        )
-        if array.dtype.kind not in "biuf" or not fits:
-            raise DTypeError(
-                f"input {label(var)} is {var.dtype}, the value given is {array.dtype}",
-                fix=f"convert it: value.astype({var.dtype.name!r})",
-            )
-        array = array.astype(var.dtype)
-    shape = tuple(array.shape)
-    wrong = next(
-        (i for i, (want, got) in enumerate(zip(var.shape, shape, strict=False)) if want is not None and want != got),
-        None,
-    )
-    if len(shape) != var.ndim or wrong is not None:
-        raise ShapeError(
-            f"input {label(var)} has shape {shape_text(var.shape)}, the value given has {shape_text(shape)}",
-            shapes=[var.shape, shape],
-            wrong_dims=[wrong, wrong],
-            fix="? stands for any length",
-        )
-    return array
-
-
-def _update_value(variable: Shared, value: Any) -> Any:
-    if any(want not in (None, got) for want, got in zip(variable.shape, value.shape, strict=True)):
-        raise ShapeError(
-            f"the update of {label(variable)} has another shape",
-            shapes=[variable.shape, value.shape],
-            fix="make it with tl.shared(value, shape=(None, …)) to let it change",
-        )
-    return value
-
-
 def _missing_from_function(missing: list[Symbol], roots: list[Symbol]) -> TutorlibError:
     names = ", ".join(label(v) for v in missing)
     user = next((n for n in toposort(roots) if any(v is missing[0] for v in n.inputs)), None)
@@ -302,70 +161,6 @@ def _missing_from_function(missing: list[Symbol], roots: list[Symbol]) -> Tutorl
         fix=f"add it to the inputs: tl.function([{names}], …), or give it a value with givens",
         source=user.source if user is not None else None,
     )
-
-
-def _pairs(pairs: Pairs, what: str) -> list[tuple[Any, Any]]:
-    items = list(pairs.items() if isinstance(pairs, Mapping) else pairs)
-    for item in items:
-        if not isinstance(item, tuple | list) or len(item) != 2:
-            raise TutorlibError(
-                f"{what} are pairs (variable, new value), not {item!r:.60}",
-                fix=f"write {what}=[(a, new_a), (b, new_b)]",
-            )
-    return [(a, b) for a, b in items]
-
-
-def _checked_updates(updates: Pairs) -> list[tuple[Shared, Symbol]]:
-    result: list[tuple[Shared, Symbol]] = []
-    for key, new in _pairs(updates, "updates"):
-        variable = key.symbol if isinstance(key, Parameter) else key
-        if not isinstance(variable, Shared):
-            raise UpdateTypeError(
-                f"only shared variables can be updated, {label(variable)} is not one",
-                fix="make it with tl.shared(value)",
-            )
-        if any(variable is seen for seen, _ in result):
-            raise UpdateTypeError(
-                f"{label(variable)} has two updates; both cannot be its new value", fix="combine them into one"
-            )
-        value = as_symbol(new if not isinstance(new, list | tuple) else np.asarray(new))
-        if value.dtype != variable.dtype:
-            if not (value.aval.weak and np.can_cast(value.dtype, variable.dtype, "same_kind")) and not np.can_cast(
-                value.dtype, variable.dtype, "safe"
-            ):
-                raise UpdateTypeError(
-                    f"shared variable {label(variable)} holds {variable.dtype}, its update is {value.dtype}",
-                    fix=f"cast the update: tl.cast(new_value, {variable.dtype.name!r}), or make the variable {value.dtype}",
-                    source=value.node.source if value.node is not None else None,
-                )
-            value = OPS.cast(value, variable.dtype)
-        elif value.aval.weak:
-            value = Constant(np.asarray(value.value, variable.dtype)) if isinstance(value, Constant) else value
-        if value.ndim != variable.ndim or any(
-            a not in (None, b) and b is not None for a, b in zip(variable.shape, value.shape, strict=True)
-        ):
-            raise ShapeError(
-                f"the update of {label(variable)} has another shape than the variable",
-                shapes=[variable.shape, value.shape],
-                fix="reduce or index the new value to the variable's shape",
-                source=value.node.source if value.node is not None else None,
-            )
-        result.append((variable, value))
-    return result
-
-
-def _checked_givens(givens: Pairs) -> dict[Symbol, Symbol]:
-    result: dict[Symbol, Symbol] = {}
-    for key, new in _pairs(givens, "givens"):
-        old = key.symbol if isinstance(key, Parameter) else key
-        if not isinstance(old, Symbol):
-            raise ModeMixError(
-                f"givens replace symbols, {old!r:.60} is not one", fix="use a variable of the graph on the left"
-            )
-        value = as_symbol(np.asarray(new, old.dtype) if isinstance(new, list | tuple | int | float) else new)
-        check_replacement(old, value)
-        result[old] = value
-    return result
 
 
 def _result_form(outputs: Any) -> tuple[list[Any], Any]:
@@ -428,9 +223,9 @@ def function(
         raise TutorlibError("an input is listed twice", fix="list each input once")
     flat, form = _result_form(outputs)
     symbols = [as_symbol(o) for o in flat]
-    checked = _checked_updates(updates)
+    checked = checked_updates(updates)
     checked += _default_updates([*symbols, *(new for _, new in checked)], checked)
-    replace = _checked_givens(givens)
+    replace = checked_givens(givens)
     roots = [*symbols, *(new for _, new in checked)]
     if replace:
         roots = clone(roots, replace)
@@ -451,7 +246,7 @@ def _default_updates(roots: list[Symbol], updates: list[tuple[Shared, Symbol]]) 
     found = [
         v for v in leaves_of(roots) if isinstance(v, Shared) and v.default_update is not None and id(v) not in explicit
     ]
-    return _checked_updates([(v, v.default_update) for v in found])
+    return checked_updates([(v, v.default_update) for v in found])
 
 
 def evaluate(outputs: Any, givens: Mapping[Any, Any]) -> Any:
@@ -470,17 +265,3 @@ def evaluate(outputs: Any, givens: Mapping[Any, Any]) -> Any:
 
 
 Symbol.evaluate = staticmethod(evaluate)
-
-__all__ = [
-    "Function",
-    "In",
-    "evaluate",
-    "function",
-    "matrix",
-    "scalar",
-    "shared",
-    "symbol",
-    "tensor3",
-    "tensor4",
-    "vector",
-]

@@ -1,21 +1,15 @@
-"""The one gradient walk, for arrays (``Tensor.backward``), tensors (``tl.grad``, any order) and symbols (``tl.grad``).
-
-Reverse mode: from the cost back through the nodes, each node's rule turns the cotangent of its output into
-cotangents of its inputs, and what reaches a variable by several ways is added up. The three uses differ only in what
-a rule is handed: plain arrays, recorded tensors or symbols.
-"""
+"""Gradients in both modes, by the one walk: ``Tensor.backward`` on plain arrays, ``tl.grad`` on tensors or symbols."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from tutorlib.core import observe
 from tutorlib.core.backend import quiet
-from tutorlib.core.dispatch import enable_grad, state
+from tutorlib.core.dispatch import enable_grad
 from tutorlib.core.errors import (
     DisconnectedError,
     DTypeError,
@@ -26,70 +20,13 @@ from tutorlib.core.errors import (
     StaleValueError,
     shape_text,
 )
-from tutorlib.core.graph import Constant, Meta, Symbol, Var, building, label, toposort
+from tutorlib.core.graph import Constant, Symbol, Var, label
 from tutorlib.core.operators import OPS
 from tutorlib.core.tensor import Parameter, Tensor
+from tutorlib.core.toposort import toposort
+from tutorlib.core.walk import walk
 
-See = Callable[[Any], tuple[Any, Sequence[Any]]]
 _seq = attrgetter("seq")
-
-
-def walk(
-    order: Iterable[Any],
-    cotangents: dict[int, Any],
-    on_path: Callable[[Any], bool],
-    see: See,
-    fit: Callable[[Any, Any, Any, Any], Any],
-    keep: frozenset[int] = frozenset(),
-    remember: bool = False,
-    builds: bool = True,
-) -> None:
-    """Carry ``cotangents`` (by ``id`` of variable) from the outputs of the nodes in ``order`` to their inputs.
-
-    Args:
-        order: nodes, each before those it uses.
-        on_path: whether an input variable leads to something a gradient is wanted for.
-        see: what a node's rule is handed, as (output or outputs, inputs).
-        fit: ``fit(cotangent, value, node, var)`` undoes broadcasting and dtype promotion.
-        keep: ids of intermediate variables whose cotangent is a result, not to be dropped on the way.
-        remember: leave each cotangent on its (dynamic) node, for drawing.
-        builds: whether the rules make nodes, which are then marked as backward ones.
-    """
-    before = building.meta
-    for node in order:
-        outputs = node.outputs
-        arrived = [cotangents.get(id(v)) if id(v) in keep else cotangents.pop(id(v), None) for v in outputs]
-        if all(g is None for g in arrived):
-            continue
-        g = arrived[0] if len(outputs) == 1 else tuple(arrived)
-        if remember:
-            node.cotangent = g
-        out, values = see(node)
-        if builds:
-            building.meta = Meta("backward", node, node.meta.scope)
-        try:
-            rules = node.op.vjp
-            inputs = node.inputs
-            if type(rules) is tuple:
-                attrs = node.attrs
-                grads = [
-                    rule(g, out, *values, **attrs) if rule is not None and on_path(var) else None
-                    for rule, var in zip(rules, inputs, strict=True)
-                ]
-            else:
-                grads = rules(g, [on_path(v) for v in inputs], out, *values, **node.attrs)
-            for var, value, grad in zip(inputs, values, grads, strict=True):
-                if grad is None or not on_path(var):
-                    continue
-                grad = fit(grad, value, node, var)
-                key = id(var)
-                sofar = cotangents.get(key)
-                cotangents[key] = grad if sofar is None else OPS.add(sofar, grad)
-        finally:
-            building.meta = before
-        if observe.observers:
-            observe.tell("on_vjp", node, g, grads)
-
 
 # ---- dynamic mode ----
 
@@ -125,9 +62,7 @@ def _see_tensors(node: Tensor) -> tuple[Any, Sequence[Any]]:
     for var, array in zip(node.inputs, node.arrays, strict=True):
         if isinstance(var, Tensor) and var.data is not array:
             raise StaleValueError(
-                f"{label(var)} was changed after {node.op.name} used it, so the recorded gradient cannot be
-                differentiated" if node.op
-                else "an input was changed after it was used",
+                f"{label(var)} was changed after {node.op.name} used it: its recorded gradient has no derivative now",  # type: ignore[union-attr]
                 fix="take the gradient before updating the value in place",
                 source=node.source,
             )
@@ -153,7 +88,7 @@ def _seed(root: Tensor, gradient: Any, what: str) -> Any:
         if root.data.size != 1:
             raise ShapeError(
                 f"{what} of a value of shape {shape_text(root.shape)}: only a single number has *the* gradient",
-                fix="reduce it first: loss.sum() or loss.mean(); or say how much each element counts: backward(gradient)",
+                fix="reduce it first: loss.sum() or loss.mean(); or weigh its elements: backward(gradient)",
             )
         return np.ones_like(root.data) if isinstance(root.data, np.ndarray) else root.data * 0 + 1
     seed = gradient.data if isinstance(gradient, Tensor) else gradient
@@ -436,6 +371,3 @@ def _missing(var: Any, cost: Any, reached: bool, disconnected: str) -> Any:
     if not reached and disconnected == "none":
         return None
     return OPS.zeros_like(var.detach() if isinstance(var, Tensor) else var)
-
-
-__all__ = ["grad", "recorded_nodes", "release_graph", "run_backward", "shape_source", "state", "walk"]

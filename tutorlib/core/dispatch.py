@@ -199,8 +199,8 @@ def as_symbol(value: Any, op: str | None = None) -> Symbol:
             return Constant(value.data, value.name)
         what = "computed by a recorded op" if value.op is not None else "a tensor with requires_grad=True"
         raise ModeMixError(
-            f"a symbolic graph cannot hold {value.name or 'this value'}, which is {what}: its value would be frozen
-            into the graph", op=op,
+            f"{value.name or 'this value'} is {what}; in a symbolic graph its value would be frozen",
+            op=op,
             fix="use tl.shared(value) for something to train, an input symbol for data, or x.detach() for a constant",
         )
     return Constant(value.copy() if isinstance(value, np.ndarray) else value)

@@ -242,8 +242,8 @@ class Tensor(NodeView, Var):
         )
         if value.shape != self.shape or not np.can_cast(value.dtype, self.dtype, "same_kind"):
             raise ShapeError(
-                f"`{op}=` cannot store {value.dtype} {shape_text(value.shape)} into {self.dtype}
-                {shape_text(self.shape)}", fix="compute a new tensor instead",
+                f"`{op}=` would make {value.dtype} {shape_text(value.shape)} of {self.dtype} {shape_text(self.shape)}",
+                fix="compute a new tensor instead",
             )
         self._write(value.astype(self.dtype) if value.dtype != self.dtype else value)
         return self

@@ -11,10 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tutorlib.core.aval import AVal, check_dtype
-from tutorlib.core.graph import Op, Var
-from tutorlib.core.operators import OPS
-from tutorlib.ops.define import elementwise, public, register
+from tutorlib.ops.define import elementwise, public
 
 # ---- protected products ----
 
@@ -342,72 +339,3 @@ def clip(x: Any, low: Any = None, high: Any = None) -> Any:
     if low is None and high is None:
         return x
     return _clip(x, float("-inf") if low is None else low, float("inf") if high is None else high)
-
-
-# ---- dtype and device ----
-
-_cast = register(
-    Op(
-        "cast",
-        lambda xp, x, dtype: xp.asarray(x).astype(dtype),
-        lambda x, dtype: AVal(x.shape, np.dtype(dtype)),
-        (lambda g, out, x, dtype: g,),
-        flags={"elementwise", "linear"},
-        doc="x as another dtype.",
-    )
-)
-
-
-@public
-def cast(x: Any, dtype: Any) -> Any:
-    """x as another dtype; x itself when it has that dtype already. Between floating-point types gradients pass.
-
-    >>> import tutorlib as tl
-    >>> tl.cast(tl.tensor([1.7]), "int64")
-    tensor([1])
-    """
-    dtype = check_dtype(dtype)
-    if isinstance(x, Var) and x.dtype == dtype and not x.aval.weak:
-        return x
-    return _cast(x, dtype=dtype.name)
-
-
-@public
-def ones_like(x: Any) -> Any:
-    """Ones with the shape and dtype of x."""
-    return _ones_like(x)
-
-
-@public
-def zeros_like(x: Any) -> Any:
-    """Zeros with the shape and dtype of x."""
-    return _zeros_like(x)
-
-
-def _same(x: AVal) -> AVal:
-    return AVal(x.shape, x.dtype)
-
-
-_ones_like = register(Op("ones_like", lambda xp, x: xp.ones_like(x), _same, (lambda g, out, x: None,)))
-_zeros_like = register(Op("zeros_like", lambda xp, x: xp.zeros_like(x), _same, (lambda g, out, x: None,)))
-
-
-def _transferred(g: Any, out: Any, x: Any, where: Any) -> Any:
-    from tutorlib.core.backend import device_of, put
-
-    home = device_of(x) if not isinstance(x, Var) else x.device  # type: ignore[attr-defined]
-    return transfer(g, where=home) if isinstance(g, Var) else put(g, home)
-
-
-def _transfer_forward(xp: Any, x: Any, where: Any) -> Any:
-    from tutorlib.core.backend import put
-
-    return put(x, where)
-
-
-transfer = public(
-    register(Op("transfer", _transfer_forward, lambda x, where: _same(x), (_transferred,), flags={"linear"})),
-    "transfer",
-)
-
-__all__ = [name for name in dir() if name in vars(OPS) or name in ("safe_mul", "safe_div")]

@@ -21,7 +21,8 @@ def _matmul_infer(x: AVal, y: AVal) -> AVal:
         )
     left, right = x.shape[-1], y.shape[-2] if y.ndim > 1 else y.shape[0]
     if None not in (left, right) and left != right:
-        fix = f"the last dim of the left ({left}) must equal the {'second-last' if y.ndim > 1 else 'only'} dim of the right ({right})"
+        which = "second-last" if y.ndim > 1 else "only"
+        fix = f"the last dim of the left ({left}) must equal the {which} dim of the right ({right})"
         if y.ndim == 2 and y.shape[1] == left:
             fix += "; transposing the right operand would fit: x @ y.T"
         elif x.ndim == 2 and x.shape[0] == right:

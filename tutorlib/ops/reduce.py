@@ -11,8 +11,9 @@ from tutorlib.core.aval import AVal
 from tutorlib.core.errors import ShapeError
 from tutorlib.core.graph import Op
 from tutorlib.core.operators import OPS
+from tutorlib.ops.convert import cast
 from tutorlib.ops.define import hashable_axis, normalized_axes, public, register, result_dtype
-from tutorlib.ops.elementwise import cast, div, eq, where
+from tutorlib.ops.elementwise import div, eq, where
 from tutorlib.ops.shape import broadcast_like, expand_dims, ndim
 
 

@@ -1,0 +1,135 @@
+"""What a function is given, checked: values for inputs, updates, givens. Every refusal says how to mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from tutorlib.compile.fgraph import check_replacement
+from tutorlib.core.backend import is_array
+from tutorlib.core.dispatch import as_symbol
+from tutorlib.core.errors import DTypeError, ModeMixError, ShapeError, TutorlibError, UpdateTypeError, shape_text
+from tutorlib.core.graph import Constant, Shared, Symbol, label
+from tutorlib.core.operators import OPS
+from tutorlib.core.tensor import Parameter, Tensor
+
+Pairs = Mapping[Any, Any] | Iterable[tuple[Any, Any]]
+
+
+def accepted(var: Symbol, value: Any) -> Any:
+    """``value`` as an array that may stand for input ``var``. Raises DTypeError or ShapeError saying how to convert
+    it."""
+    if isinstance(value, Tensor):
+        value = value.data
+    elif isinstance(value, Symbol):
+        raise ModeMixError(
+            f"input {label(var)} needs a value, not the symbol {label(value)}",
+            fix="to put a symbol in the place of another use givens, or a value: expr.eval({x: …})",
+        )
+    weak = not is_array(value)
+    try:
+        array = np.asarray(value) if weak else value
+    except ValueError:
+        raise ShapeError(
+            f"the rows given for {label(var)} have different lengths", fix="give every row the same length"
+        ) from None
+    if array.dtype != var.dtype:
+        kinds = array.dtype.kind + var.dtype.kind
+        fits = (
+            np.can_cast(array.dtype, var.dtype, "safe")
+            or kinds in ("if", "uf", "bf", "bi")
+            or (weak and kinds in ("ff", "ii"))
+        )
+        if array.dtype.kind not in "biuf" or not fits:
+            raise DTypeError(
+                f"input {label(var)} is {var.dtype}, the value given is {array.dtype}",
+                fix=f"convert it: value.astype({var.dtype.name!r})",
+            )
+        array = array.astype(var.dtype)
+    shape = tuple(array.shape)
+    wrong = next(
+        (i for i, (want, got) in enumerate(zip(var.shape, shape, strict=False)) if want is not None and want != got),
+        None,
+    )
+    if len(shape) != var.ndim or wrong is not None:
+        raise ShapeError(
+            f"input {label(var)} has shape {shape_text(var.shape)}, the value given has {shape_text(shape)}",
+            shapes=[var.shape, shape],
+            wrong_dims=[wrong, wrong],
+            fix="? stands for any length",
+        )
+    return array
+
+
+def update_value(variable: Shared, value: Any) -> Any:
+    if any(want not in (None, got) for want, got in zip(variable.shape, value.shape, strict=True)):
+        raise ShapeError(
+            f"the update of {label(variable)} has another shape",
+            shapes=[variable.shape, value.shape],
+            fix="make it with tl.shared(value, shape=(None, …)) to let it change",
+        )
+    return value
+
+
+def _pairs(pairs: Pairs, what: str) -> list[tuple[Any, Any]]:
+    items = list(pairs.items() if isinstance(pairs, Mapping) else pairs)
+    for item in items:
+        if not isinstance(item, tuple | list) or len(item) != 2:
+            raise TutorlibError(
+                f"{what} are pairs (variable, new value), not {item!r:.60}",
+                fix=f"write {what}=[(a, new_a), (b, new_b)]",
+            )
+    return [(a, b) for a, b in items]
+
+
+def checked_updates(updates: Pairs) -> list[tuple[Shared, Symbol]]:
+    result: list[tuple[Shared, Symbol]] = []
+    for key, new in _pairs(updates, "updates"):
+        variable = key.symbol if isinstance(key, Parameter) else key
+        if not isinstance(variable, Shared):
+            raise UpdateTypeError(
+                f"only shared variables can be updated, {label(variable)} is not one",
+                fix="make it with tl.shared(value)",
+            )
+        if any(variable is seen for seen, _ in result):
+            raise UpdateTypeError(
+                f"{label(variable)} has two updates; both cannot be its new value", fix="combine them into one"
+            )
+        value = as_symbol(new if not isinstance(new, list | tuple) else np.asarray(new))
+        if value.dtype != variable.dtype:
+            if not np.can_cast(value.dtype, variable.dtype, "same_kind" if value.aval.weak else "safe"):
+                raise UpdateTypeError(
+                    f"shared variable {label(variable)} holds {variable.dtype}, its update is {value.dtype}",
+                    fix=f"cast the update: tl.cast(new_value, {variable.dtype.name!r})",
+                    source=value.node.source if value.node is not None else None,
+                )
+            value = OPS.cast(value, variable.dtype)
+        elif value.aval.weak:
+            value = Constant(np.asarray(value.value, variable.dtype)) if isinstance(value, Constant) else value
+        if value.ndim != variable.ndim or any(
+            a not in (None, b) and b is not None for a, b in zip(variable.shape, value.shape, strict=True)
+        ):
+            raise ShapeError(
+                f"the update of {label(variable)} has another shape than the variable",
+                shapes=[variable.shape, value.shape],
+                fix="reduce or index the new value to the variable's shape",
+                source=value.node.source if value.node is not None else None,
+            )
+        result.append((variable, value))
+    return result
+
+
+def checked_givens(givens: Pairs) -> dict[Symbol, Symbol]:
+    result: dict[Symbol, Symbol] = {}
+    for key, new in _pairs(givens, "givens"):
+        old = key.symbol if isinstance(key, Parameter) else key
+        if not isinstance(old, Symbol):
+            raise ModeMixError(
+                f"givens replace symbols, {old!r:.60} is not one", fix="use a variable of the graph on the left"
+            )
+        value = as_symbol(np.asarray(new, old.dtype) if isinstance(new, list | tuple | int | float) else new)
+        check_replacement(old, value)
+        result[old] = value
+    return result

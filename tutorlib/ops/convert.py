@@ -1,0 +1,72 @@
+"""Ops that change what an array is kept as: dtype, device; and arrays made in the likeness of another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tutorlib.core.aval import AVal, check_dtype
+from tutorlib.core.backend import device_of, put
+from tutorlib.core.graph import Op, Var
+from tutorlib.ops.define import public, register
+
+_cast = register(
+    Op(
+        "cast",
+        lambda xp, x, dtype: xp.asarray(x).astype(dtype),
+        lambda x, dtype: AVal(x.shape, np.dtype(dtype)),
+        (lambda g, out, x, dtype: g,),
+        flags={"elementwise", "linear"},
+        doc="x as another dtype.",
+    )
+)
+
+
+@public
+def cast(x: Any, dtype: Any) -> Any:
+    """x as another dtype; x itself when it has that dtype already. Between floating-point types gradients pass.
+
+    >>> import tutorlib as tl
+    >>> tl.cast(tl.tensor([1.7]), "int64")
+    tensor([1])
+    """
+    dtype = check_dtype(dtype)
+    if isinstance(x, Var) and x.dtype == dtype and not x.aval.weak:
+        return x
+    return _cast(x, dtype=dtype.name)
+
+
+@public
+def ones_like(x: Any) -> Any:
+    """Ones with the shape and dtype of x."""
+    return _ones_like(x)
+
+
+@public
+def zeros_like(x: Any) -> Any:
+    """Zeros with the shape and dtype of x."""
+    return _zeros_like(x)
+
+
+def _same(x: AVal) -> AVal:
+    return AVal(x.shape, x.dtype)
+
+
+_ones_like = register(Op("ones_like", lambda xp, x: xp.ones_like(x), _same, (lambda g, out, x: None,)))
+_zeros_like = register(Op("zeros_like", lambda xp, x: xp.zeros_like(x), _same, (lambda g, out, x: None,)))
+
+
+def _transferred(g: Any, out: Any, x: Any, where: Any) -> Any:
+    home = device_of(x) if not isinstance(x, Var) else x.device  # type: ignore[attr-defined]
+    return transfer(g, where=home) if isinstance(g, Var) else put(g, home)
+
+
+def _transfer_forward(xp: Any, x: Any, where: Any) -> Any:
+    return put(x, where)
+
+
+transfer = public(
+    register(Op("transfer", _transfer_forward, lambda x, where: _same(x), (_transferred,), flags={"linear"})),
+    "transfer",
+)
