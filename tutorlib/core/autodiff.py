@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -319,10 +319,10 @@ def grad(
             f"the cost has dtype {cost.dtype}: only floating-point values have gradients",
             fix='compute it in floating point: cost.astype("float64")',
         )
-    if symbolic:
+    if isinstance(cost, Symbol):
         found, path = _symbolic_grad(cost, variables, cotangent, list(consider_constant))
     else:
-        found, path = _dynamic_grad(cost, variables, cotangent, list(consider_constant), create_graph)
+        found, path = _dynamic_grad(cast(Tensor, cost), variables, cotangent, list(consider_constant), create_graph)
     answers = [
         g if g is not None else _missing(var, cost, id(cost) in path and _reaches(cost, var, path), disconnected)
         for var, g in zip(variables, found, strict=True)

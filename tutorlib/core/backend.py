@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,10 +29,10 @@ class Device(NamedTuple):
     """
 
     kind: str
-    index: int = 0
+    number: int = 0
 
     def __str__(self) -> str:
-        return f"{self.kind}:{self.index}" if self.index else self.kind
+        return f"{self.kind}:{self.number}" if self.number else self.kind
 
     def __repr__(self) -> str:
         return f"device({str(self)!r})"
@@ -200,16 +201,16 @@ def put(array: Array, where: Device) -> Array:
         backend = gpu_backend()
         assert backend is not None
         transfers.host_to_gpu += 1
-        return backend.from_host(np.asarray(array), where.index)
+        return backend.from_host(np.asarray(array), where.number)
     return tag(np.array(array), where)
 
 
 def tag(array: Array, where: Device) -> Array:
     """Mark a fresh host array as living on ``where`` (a host device)."""
-    if where.index == 0:
+    if where.number == 0:
         return np.asarray(array)
     tagged = np.asarray(array).view(TaggedArray)
-    tagged.device_index = where.index
+    tagged.device_index = where.number
     return tagged
 
 
@@ -226,8 +227,9 @@ def to_host(array: Array) -> np.ndarray:
 
 
 # NumPy's floating-point warnings are silenced inside our ops: np.errstate costs 2 us, setting its context variable 0.1.
-_extobj = getattr(np._core.umath, "_extobj_contextvar", None)
-_make_extobj = getattr(np._core.umath, "_make_extobj", None)
+_umath = import_module("numpy._core.umath")
+_extobj = getattr(_umath, "_extobj_contextvar", None)
+_make_extobj = getattr(_umath, "_make_extobj", None)
 _QUIET = _make_extobj(all="ignore") if _extobj is not None and _make_extobj is not None else None
 
 

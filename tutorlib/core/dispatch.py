@@ -131,7 +131,7 @@ def run(op: Op, arrays: Any, attrs: dict[str, Any]) -> Any:
             result = function(*arrays, **attrs)
     except (ValueError, TypeError, IndexError) as error:
         raise explained(op, arrays, attrs, error) from None
-    return tag(result, where) if where.kind == "cpu" and where.index else result
+    return tag(result, where) if where.kind == "cpu" and where.number else result
 
 
 def explained(op: Op, values: Any, attrs: dict[str, Any], error: Exception) -> TutorlibError:

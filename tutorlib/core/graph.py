@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -25,14 +25,12 @@ class Op:
         forward: ``forward(xp, *arrays, **attrs) -> array`` on an array module; no control flow on values.
         infer: ``infer(*avals, **attrs) -> AVal``: shape and dtype without data.
         vjp: how cotangents flow back. A tuple with one rule ``(g, out, *inputs, **attrs) -> cotangent`` an input
-        (None: no
-            gradient flows to that input), or one function ``(g, needs, out, *inputs, **attrs) -> sequence`` for all
-            of them. Rules call public ops only, so the same text differentiates arrays, tensors and symbols. They
-            need not undo broadcasting nor restore dtypes: the gradient walk does. None: nothing here is differentiable.
+            (None: no gradient flows to that input), or one function ``(g, needs, out, *inputs, **attrs) -> sequence``
+            for all of them. Rules call public ops only, so the same text differentiates arrays, tensors and symbols.
+            They need not undo broadcasting nor restore dtypes: the gradient walk does. None: not differentiable.
         c: the C expression of an elementwise op, with ``{0} {1}`` for its operands.
         flags: of "elementwise", "linear", "view", "random", "nondiff", "stretches" (a non-elementwise op that
-        broadcasts an
-            input), "quiet" (NumPy may warn: the op silences it).
+            broadcasts an input), "quiet" (NumPy may warn: the op silences it).
         ufunc: the NumPy ufunc of the same meaning, called directly in place of ``forward``.
     """
 
@@ -68,7 +66,7 @@ class Op:
         """The forward computation bound to array module ``xp``: a function of arrays and attributes."""
         bound = self._bound.get(id(xp))
         if bound is None:
-            bound = getattr(xp, self.ufunc) if self.ufunc else partial(self.forward, xp)  # type: ignore[arg-type]
+            bound = getattr(xp, self.ufunc) if self.ufunc else partial(cast(Callable[..., Any], self.forward), xp)
             self._bound[id(xp)] = bound
         return bound
 

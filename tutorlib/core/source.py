@@ -6,7 +6,7 @@ import linecache
 import os
 import sys
 from functools import lru_cache
-from types import CodeType
+from types import CodeType, FrameType
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _ours: dict[CodeType, bool] = {}
@@ -21,13 +21,13 @@ def _is_ours(code: CodeType) -> bool:
 
 def mark(depth: int = 1) -> Mark | None:
     """The innermost frame outside this package, as (code object, instruction offset)."""
-    frame = sys._getframe(depth)
+    frame: FrameType | None = sys._getframe(depth)
     while frame is not None:
         code = frame.f_code
         ours = _ours.get(code)
         if not (_is_ours(code) if ours is None else ours):
             return code, frame.f_lasti
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return None
 
 

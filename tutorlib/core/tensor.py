@@ -312,7 +312,7 @@ class Parameter(Tensor):
         self.symbol = Shared(self.storage, name=name)
 
     @property
-    def data(self) -> Array:  # type: ignore[override]
+    def data(self) -> Array:
         return self.storage.value
 
     def _write(self, array: Array) -> None:

@@ -11,7 +11,7 @@ from tutorlib.core.backend import device_of, put
 from tutorlib.core.graph import Op, Var
 from tutorlib.ops.define import public, register
 
-_cast = register(
+_cast: Op = register(
     Op(
         "cast",
         lambda xp, x, dtype: xp.asarray(x).astype(dtype),
@@ -53,8 +53,8 @@ def _same(x: AVal) -> AVal:
     return AVal(x.shape, x.dtype)
 
 
-_ones_like = register(Op("ones_like", lambda xp, x: xp.ones_like(x), _same, (lambda g, out, x: None,)))
-_zeros_like = register(Op("zeros_like", lambda xp, x: xp.zeros_like(x), _same, (lambda g, out, x: None,)))
+_ones_like: Op = register(Op("ones_like", lambda xp, x: xp.ones_like(x), _same, (lambda g, out, x: None,)))
+_zeros_like: Op = register(Op("zeros_like", lambda xp, x: xp.zeros_like(x), _same, (lambda g, out, x: None,)))
 
 
 def _transferred(g: Any, out: Any, x: Any, where: Any) -> Any:

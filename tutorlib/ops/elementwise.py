@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tutorlib.core.graph import Op
 from tutorlib.ops.define import elementwise, public
 
 # ---- protected products ----
@@ -23,7 +24,7 @@ def _protected(xp: Any, product: Any, g: Any) -> Any:
     return xp.where(g == 0, xp.zeros((), product.dtype), product)
 
 
-safe_mul = elementwise(
+safe_mul: Op = elementwise(
     "safe_mul",
     (lambda g, out, a, b: safe_mul(g, b), lambda g, out, a, b: safe_mul(g, a)),
     forward=lambda xp, a, b: _protected(xp, xp.multiply(a, b), a),
@@ -31,7 +32,7 @@ safe_mul = elementwise(
     flags={"quiet"},
     doc="a * b, and 0 wherever a is 0, even against an infinite b.",
 )
-safe_div = elementwise(
+safe_div: Op = elementwise(
     "safe_div",
     (lambda g, out, a, b: safe_div(g, b), lambda g, out, a, b: neg(safe_div(safe_mul(g, out), b))),
     forward=lambda xp, a, b: _protected(xp, xp.true_divide(a, b), a),
@@ -42,7 +43,7 @@ safe_div = elementwise(
 
 # ---- arithmetic ----
 
-add = elementwise(
+add: Op = elementwise(
     "add",
     (lambda g, out, x, y: g, lambda g, out, x, y: g),
     ufunc="add",
@@ -50,7 +51,7 @@ add = elementwise(
     flags={"linear"},
     doc="x + y, elementwise with broadcasting.",
 )
-sub = elementwise(
+sub: Op = elementwise(
     "sub",
     (lambda g, out, x, y: g, lambda g, out, x, y: neg(g)),
     ufunc="subtract",
@@ -58,14 +59,14 @@ sub = elementwise(
     flags={"linear"},
     doc="x - y, elementwise with broadcasting.",
 )
-mul = elementwise(
+mul: Op = elementwise(
     "mul",
     (lambda g, out, x, y: g * y, lambda g, out, x, y: g * x),
     ufunc="multiply",
     c="{0} * {1}",
     doc="x * y, elementwise with broadcasting.",
 )
-div = elementwise(
+div: Op = elementwise(
     "div",
     (lambda g, out, x, y: safe_div(g, y), lambda g, out, x, y: neg(safe_div(safe_mul(g, out), y))),
     ufunc="true_divide",
@@ -73,7 +74,7 @@ div = elementwise(
     flags={"quiet"},
     doc="x / y, elementwise with broadcasting.",
 )
-floordiv = elementwise(
+floordiv: Op = elementwise(
     "floordiv",
     (lambda g, out, x, y: None, lambda g, out, x, y: None),
     ufunc="floor_divide",
@@ -81,7 +82,7 @@ floordiv = elementwise(
     flags={"quiet"},
     doc="The largest whole number not above x / y; its gradient is zero.",
 )
-mod = elementwise(
+mod: Op = elementwise(
     "mod",
     (lambda g, out, x, y: g, lambda g, out, x, y: neg(g * floordiv(x, y))),
     ufunc="remainder",
@@ -89,7 +90,7 @@ mod = elementwise(
     flags={"quiet"},
     doc="The remainder of x / y, with the sign of y, as Python's %.",
 )
-neg = elementwise("neg", (lambda g, out, x: neg(g),), ufunc="negative", c="-{0}", flags={"linear"}, doc="-x.")
+neg: Op = elementwise("neg", (lambda g, out, x: neg(g),), ufunc="negative", c="-{0}", flags={"linear"}, doc="-x.")
 
 
 def _pow_x(g: Any, out: Any, x: Any, p: Any) -> Any:
@@ -117,7 +118,7 @@ def _power(xp: Any, x: Any, p: Any) -> Any:
     return xp.power(x, p)
 
 
-pow = elementwise(
+pow: Op = elementwise(
     "pow",
     (_pow_x, _pow_p),
     forward=_power,
@@ -125,18 +126,18 @@ pow = elementwise(
     flags={"quiet"},
     doc="x to the power p, elementwise. 0**0 is 1.",
 )
-abs = elementwise(
+abs: Op = elementwise(
     "abs", (lambda g, out, x: g * sign(x),), ufunc="absolute", c="fabs({0})", doc="The absolute value; slope 0 at 0."
 )
-sign = elementwise(
+sign: Op = elementwise(
     "sign",
     (lambda g, out, x: None,),
     ufunc="sign",
     c="(({0} > 0) - ({0} < 0))",
     doc="-1, 0 or 1; its gradient is zero.",
 )
-square = elementwise("square", (lambda g, out, x: g * (2 * x),), ufunc="square", c="{0} * {0}", doc="x * x.")
-reciprocal = elementwise(
+square: Op = elementwise("square", (lambda g, out, x: g * (2 * x),), ufunc="square", c="{0} * {0}", doc="x * x.")
+reciprocal: Op = elementwise(
     "reciprocal",
     (lambda g, out, x: neg(safe_mul(g, square(out))),),
     forward=lambda xp, x: xp.true_divide(1, x),
@@ -147,10 +148,10 @@ reciprocal = elementwise(
 
 # ---- exponentials and logarithms ----
 
-exp = elementwise(
+exp: Op = elementwise(
     "exp", (lambda g, out, x: safe_mul(g, out),), ufunc="exp", c="exp({0})", flags={"quiet"}, doc="e to the x."
 )
-expm1 = elementwise(
+expm1: Op = elementwise(
     "expm1",
     (lambda g, out, x: safe_mul(g, out + 1),),
     ufunc="expm1",
@@ -158,10 +159,10 @@ expm1 = elementwise(
     flags={"quiet"},
     doc="exp(x) - 1, exact near 0.",
 )
-log = elementwise(
+log: Op = elementwise(
     "log", (lambda g, out, x: safe_div(g, x),), ufunc="log", c="log({0})", flags={"quiet"}, doc="The natural logarithm."
 )
-log1p = elementwise(
+log1p: Op = elementwise(
     "log1p",
     (lambda g, out, x: safe_div(g, x + 1),),
     ufunc="log1p",
@@ -169,7 +170,7 @@ log1p = elementwise(
     flags={"quiet"},
     doc="log(1 + x), exact near 0.",
 )
-log2 = elementwise(
+log2: Op = elementwise(
     "log2",
     (lambda g, out, x: safe_div(g * float(1 / np.log(2)), x),),
     ufunc="log2",
@@ -177,7 +178,7 @@ log2 = elementwise(
     flags={"quiet"},
     doc="The logarithm to base 2.",
 )
-log10 = elementwise(
+log10: Op = elementwise(
     "log10",
     (lambda g, out, x: safe_div(g * float(1 / np.log(10)), x),),
     ufunc="log10",
@@ -185,7 +186,7 @@ log10 = elementwise(
     flags={"quiet"},
     doc="The logarithm to base 10.",
 )
-sqrt = elementwise(
+sqrt: Op = elementwise(
     "sqrt",
     (lambda g, out, x: safe_div(g * 0.5, out),),
     ufunc="sqrt",
@@ -196,10 +197,10 @@ sqrt = elementwise(
 
 # ---- trigonometry and hyperbolic functions ----
 
-sin = elementwise(
+sin: Op = elementwise(
     "sin", (lambda g, out, x: g * cos(x),), ufunc="sin", c="sin({0})", flags={"quiet"}, doc="The sine; x in radians."
 )
-cos = elementwise(
+cos: Op = elementwise(
     "cos",
     (lambda g, out, x: neg(g * sin(x)),),
     ufunc="cos",
@@ -207,7 +208,7 @@ cos = elementwise(
     flags={"quiet"},
     doc="The cosine; x in radians.",
 )
-tan = elementwise(
+tan: Op = elementwise(
     "tan",
     (lambda g, out, x: g * (1 + square(out)),),
     ufunc="tan",
@@ -215,7 +216,7 @@ tan = elementwise(
     flags={"quiet"},
     doc="The tangent; x in radians.",
 )
-tanh = elementwise(
+tanh: Op = elementwise(
     "tanh", (lambda g, out, x: g * (1 - square(out)),), ufunc="tanh", c="tanh({0})", doc="The hyperbolic tangent."
 )
 
@@ -236,21 +237,21 @@ def _sigmoid(xp: Any, x: Any) -> Any:
     return xp.tanh(_like_floats(xp, x) * 0.5) * 0.5 + 0.5
 
 
-sigmoid = elementwise(
+sigmoid: Op = elementwise(
     "sigmoid",
     (lambda g, out, x: g * (out * (1 - out)),),
     forward=_sigmoid,
     c="(tanh({0} * 0.5) * 0.5 + 0.5)",
     doc="1 / (1 + exp(-x)), without overflow.",
 )
-relu = elementwise(
+relu: Op = elementwise(
     "relu",
     (lambda g, out, x: where(gt(x, 0), g, 0.0),),
     forward=lambda xp, x: xp.maximum(x, 0),
     c="({0} > 0 ? {0} : 0)",
     doc="max(x, 0); slope 0 at 0.",
 )
-softplus = elementwise(
+softplus: Op = elementwise(
     "softplus",
     (lambda g, out, x: g * sigmoid(x),),
     forward=lambda xp, x: xp.logaddexp(_like_floats(xp, x), 0.0),
@@ -260,30 +261,32 @@ softplus = elementwise(
 
 # ---- comparisons and logic: not differentiable ----
 
-eq = elementwise("eq", ufunc="equal", c="{0} == {1}", flags={"nondiff"}, doc="x == y, elementwise.")
-ne = elementwise("ne", ufunc="not_equal", c="{0} != {1}", flags={"nondiff"}, doc="x != y, elementwise.")
-lt = elementwise("lt", ufunc="less", c="{0} < {1}", flags={"nondiff"}, doc="x < y, elementwise.")
-le = elementwise("le", ufunc="less_equal", c="{0} <= {1}", flags={"nondiff"}, doc="x <= y, elementwise.")
-gt = elementwise("gt", ufunc="greater", c="{0} > {1}", flags={"nondiff"}, doc="x > y, elementwise.")
-ge = elementwise("ge", ufunc="greater_equal", c="{0} >= {1}", flags={"nondiff"}, doc="x >= y, elementwise.")
-logical_and = elementwise(
+eq: Op = elementwise("eq", ufunc="equal", c="{0} == {1}", flags={"nondiff"}, doc="x == y, elementwise.")
+ne: Op = elementwise("ne", ufunc="not_equal", c="{0} != {1}", flags={"nondiff"}, doc="x != y, elementwise.")
+lt: Op = elementwise("lt", ufunc="less", c="{0} < {1}", flags={"nondiff"}, doc="x < y, elementwise.")
+le: Op = elementwise("le", ufunc="less_equal", c="{0} <= {1}", flags={"nondiff"}, doc="x <= y, elementwise.")
+gt: Op = elementwise("gt", ufunc="greater", c="{0} > {1}", flags={"nondiff"}, doc="x > y, elementwise.")
+ge: Op = elementwise("ge", ufunc="greater_equal", c="{0} >= {1}", flags={"nondiff"}, doc="x >= y, elementwise.")
+logical_and: Op = elementwise(
     "logical_and", ufunc="logical_and", c="{0} && {1}", flags={"nondiff"}, doc="Whether both are true."
 )
-logical_or = elementwise(
+logical_or: Op = elementwise(
     "logical_or", ufunc="logical_or", c="{0} || {1}", flags={"nondiff"}, doc="Whether one is true."
 )
-logical_xor = elementwise(
+logical_xor: Op = elementwise(
     "logical_xor", ufunc="logical_xor", c="!{0} != !{1}", flags={"nondiff"}, doc="Whether just one is true."
 )
-logical_not = elementwise("logical_not", ufunc="logical_not", c="!{0}", flags={"nondiff"}, doc="Whether it is false.")
-isnan = elementwise("isnan", ufunc="isnan", c="isnan({0})", flags={"nondiff"}, doc="Whether it is NaN.")
-isfinite = elementwise(
+logical_not: Op = elementwise(
+    "logical_not", ufunc="logical_not", c="!{0}", flags={"nondiff"}, doc="Whether it is false."
+)
+isnan: Op = elementwise("isnan", ufunc="isnan", c="isnan({0})", flags={"nondiff"}, doc="Whether it is NaN.")
+isfinite: Op = elementwise(
     "isfinite", ufunc="isfinite", c="isfinite({0})", flags={"nondiff"}, doc="Whether it is neither NaN nor infinite."
 )
 
 # ---- choice ----
 
-where = elementwise(
+where: Op = elementwise(
     "where",
     (
         None,
@@ -300,21 +303,21 @@ def _shared_tie(g: Any, wins: Any, ties: Any) -> Any:
     return where(wins, g, where(ties, g * 0.5, 0.0))
 
 
-maximum = elementwise(
+maximum: Op = elementwise(
     "maximum",
     (lambda g, out, x, y: _shared_tie(g, gt(x, y), eq(x, y)), lambda g, out, x, y: _shared_tie(g, gt(y, x), eq(x, y))),
     ufunc="maximum",
     c="fmax({0}, {1})",
     doc="The larger of x and y; where they are equal each gets half the gradient.",
 )
-minimum = elementwise(
+minimum: Op = elementwise(
     "minimum",
     (lambda g, out, x, y: _shared_tie(g, lt(x, y), eq(x, y)), lambda g, out, x, y: _shared_tie(g, lt(y, x), eq(x, y))),
     ufunc="minimum",
     c="fmin({0}, {1})",
     doc="The smaller of x and y; where they are equal each gets half the gradient.",
 )
-_clip = elementwise(
+_clip: Op = elementwise(
     "clip",
     (
         lambda g, out, x, low, high: where(logical_and(ge(x, low), le(x, high)), g, 0.0),

@@ -44,7 +44,7 @@ def split_index(x: Any, index: Any) -> tuple[Index, list[Any]]:
     for item in items:
         if item is None or item is Ellipsis or isinstance(item, slice):
             if isinstance(item, slice) and any(isinstance(p, Var) for p in (item.start, item.stop, item.step)):
-                item = slice(*(int(p) if isinstance(p, Var) else p for p in (item.start, item.stop, item.step)))
+                item = slice(*(p.__index__() if isinstance(p, Var) else p for p in (item.start, item.stop, item.step)))
             template.append(item)
         elif isinstance(item, int | np.integer) and not isinstance(item, bool):
             template.append(int(item))
@@ -150,7 +150,7 @@ def _scatter_forward(xp: Any, g: Any, like: Any, *arrays: Any, index: Index) -> 
     return result
 
 
-_getitem = register(
+_getitem: Op = register(
     Op(
         "getitem",
         lambda xp, x, *arrays, index: x[_fill(index, arrays)],
@@ -162,7 +162,7 @@ _getitem = register(
         flags={"linear", "view"},
     )
 )
-_scatter = register(
+_scatter: Op = register(
     Op(
         "scatter",
         _scatter_forward,

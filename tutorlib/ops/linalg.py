@@ -56,7 +56,7 @@ def _matmul_y(g: Any, out: Any, x: Any, y: Any) -> Any:
     return matmul(swap_last(x), g)
 
 
-_matmul = register(Op("matmul", None, _matmul_infer, (_matmul_x, _matmul_y), ufunc="matmul", flags={"stretches"}))
+_matmul: Op = register(Op("matmul", None, _matmul_infer, (_matmul_x, _matmul_y), ufunc="matmul", flags={"stretches"}))
 
 
 @public

@@ -27,7 +27,7 @@ def _log_softmax_forward(xp: Any, x: Any, axis: int) -> Any:
     return shifted - xp.log(xp.sum(xp.exp(shifted), axis=axis, keepdims=True))
 
 
-_softmax = register(
+_softmax: Op = register(
     Op(
         "softmax",
         _softmax_forward,
@@ -36,7 +36,7 @@ _softmax = register(
         flags={"quiet"},
     )
 )
-_log_softmax = register(
+_log_softmax: Op = register(
     Op(
         "log_softmax",
         _log_softmax_forward,

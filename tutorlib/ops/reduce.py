@@ -68,7 +68,7 @@ def _share_among_ties(g: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> An
     return where(ties, div(restore_axes(g, x, axis, keepdims), number), 0.0)
 
 
-_sum = reduction(
+_sum: Op = reduction(
     "sum",
     lambda xp, x, axis, keepdims: xp.sum(x, axis=axis, keepdims=keepdims),
     (lambda g, out, x, axis, keepdims: broadcast_like(restore_axes(g, x, axis, keepdims), x),),
@@ -80,7 +80,7 @@ _sum = reduction(
     tensor([4, 6])
     """,
 )
-_mean = reduction(
+_mean: Op = reduction(
     "mean",
     lambda xp, x, axis, keepdims: xp.mean(x, axis=axis, keepdims=keepdims),
     (
@@ -96,7 +96,7 @@ _mean = reduction(
     3.0
     """,
 )
-_max = reduction(
+_max: Op = reduction(
     "max",
     lambda xp, x, axis, keepdims: xp.max(x, axis=axis, keepdims=keepdims),
     (_share_among_ties,),
@@ -109,7 +109,7 @@ _max = reduction(
     tensor([0. , 0.5, 0.5])
     """,
 )
-_min = reduction(
+_min: Op = reduction(
     "min",
     lambda xp, x, axis, keepdims: xp.min(x, axis=axis, keepdims=keepdims),
     (_share_among_ties,),
@@ -123,7 +123,7 @@ def _count_forward(xp: Any, x: Any, axis: Any, dtype: str) -> Any:
     return xp.asarray(int(np.prod([x.shape[a] for a in axes], dtype=np.int64)), dtype=dtype)
 
 
-_count = register(
+_count: Op = register(
     Op(
         "count",
         _count_forward,

@@ -62,7 +62,7 @@ def _reshape_infer(x: AVal, shape: tuple[int, ...]) -> AVal:
     return AVal(tuple(size // rest if d == -1 else d for d in shape), x.dtype)
 
 
-_reshape = register(
+_reshape: Op = register(
     Op(
         "reshape",
         lambda xp, x, shape: xp.reshape(x, shape),
@@ -71,7 +71,7 @@ _reshape = register(
         flags={"linear", "view"},
     )
 )
-reshape_like = register(
+reshape_like: Op = register(
     Op(
         "reshape_like",
         lambda xp, x, like: xp.reshape(x, like.shape),
@@ -108,7 +108,7 @@ def _inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted(range(len(axes)), key=axes.__getitem__))
 
 
-_transpose = register(
+_transpose: Op = register(
     Op(
         "transpose",
         lambda xp, x, axes: xp.transpose(x, axes),
@@ -163,7 +163,7 @@ def _squeeze_infer(x: AVal, axis: tuple[int, ...]) -> AVal:
     return AVal(tuple(d for i, d in enumerate(x.shape) if i not in axis), x.dtype)
 
 
-_expand_dims = register(
+_expand_dims: Op = register(
     Op(
         "expand_dims",
         lambda xp, x, axis: xp.expand_dims(x, axis),
@@ -172,7 +172,7 @@ _expand_dims = register(
         flags={"linear", "view"},
     )
 )
-_squeeze = register(
+_squeeze: Op = register(
     Op(
         "squeeze",
         lambda xp, x, axis: xp.squeeze(x, axis),
@@ -218,7 +218,7 @@ def _broadcast_infer(x: AVal, shape: tuple[int, ...]) -> AVal:
     return AVal(shape, x.dtype)
 
 
-_broadcast_to = register(
+_broadcast_to: Op = register(
     Op(
         "broadcast_to",
         lambda xp, x, shape: xp.broadcast_to(x, shape),
@@ -227,7 +227,7 @@ _broadcast_to = register(
         flags={"linear", "view", "stretches"},
     )
 )
-broadcast_like = register(
+broadcast_like: Op = register(
     Op(
         "broadcast_like",
         lambda xp, x, like: xp.broadcast_to(x, like.shape),
@@ -260,7 +260,7 @@ def _unbroadcast_forward(xp: Any, g: Any, like: Any) -> Any:
     return xp.sum(g, axis=axes, keepdims=True) if axes else xp.asarray(g)
 
 
-unbroadcast = register(
+unbroadcast: Op = register(
     Op(
         "unbroadcast",
         _unbroadcast_forward,
@@ -302,7 +302,8 @@ def _concatenate_infer(*avals: AVal, axis: int) -> AVal:
                 fix="reshape or index the parts so that only that axis differs",
             )
         dims = [d if d is not None else s for d, s in zip(dims, shape, strict=True)]
-        total = None if total is None or shape[axis] is None else total + shape[axis]
+        here = shape[axis]
+        total = None if total is None or here is None else total + here
     dims[axis] = total
     return AVal(tuple(dims), _join_dtype(_concatenate, avals, axis=axis))
 
@@ -311,7 +312,7 @@ def _concatenate_vjp(g: Any, needs: list[bool], out: Any, *parts: Any, axis: int
     return [_part(g, *parts, axis=axis, index=i) if need else None for i, need in enumerate(needs)]
 
 
-_concatenate = register(
+_concatenate: Op = register(
     Op(
         "concatenate",
         lambda xp, *parts, axis: xp.concatenate(parts, axis=axis),
@@ -338,7 +339,7 @@ def zeros_like_as(x: Any, g: Any) -> Any:
 
 
 # The piece of g that belongs to parts[index]: what undoes concatenate, for lengths known only when it runs.
-_part = register(
+_part: Op = register(
     Op(
         "part",
         _part_forward,
