@@ -80,13 +80,15 @@ def face(node: dict[str, Any], value: dict[str, Any] | None) -> Face:
     kind = f"{node.get('dtype') or ''} {shape_text(node['shape'])}".strip() if node.get("shape") is not None else ""
     lines: tuple[str, ...] = ()
     thumb = None
-    if value is not None:
+    if value is not None and value["text"] != title:
         stats = value["stats"]
         if value.get("thumb") and stats["size"] > 6 and len(value["shape"]):
             thumb = value["thumb"]
             lines = _statistics_lines(value)
         else:
             lines = (shorten(value["text"], VALUE),)
+    elif node.get("note"):
+        lines = (shorten(node["note"], VALUE),)
     badge = "" if node["letter"] == node.get("op") or title.startswith(node["letter"]) else node["letter"]
     widths = [text_width(title, NORMAL) + (text_width(badge, SMALL) + 6 if badge else 0), text_width(kind, SMALL)]
     beside = THUMB_W + 8 if thumb else 0

@@ -18,10 +18,10 @@ Graph = dict[str, Any]
 Values = dict[str, dict[str, Any]]
 
 
-def outline(graph: Graph, values: Values, *, lines: int = LINES) -> str:
+def outline(graph: Graph, values: Values, *, lines: int = LINES, hidden: int = 0) -> str:
     """The graph as an indented tree from its results to its inputs; a part used twice is written out once.
 
-    At most `lines` lines; a last line says how many nodes are not shown.
+    At most `lines` lines; a last line says how many nodes are not shown, `hidden` ones (that the graph does not hold) included.
     """
     node_of = {node["id"]: node for node in graph["nodes"]}
     producers: dict[str, list[str]] = defaultdict(list)
@@ -49,7 +49,7 @@ def outline(graph: Graph, values: Values, *, lines: int = LINES) -> str:
             continue
         seen.add(name)
         stack.extend((source, depth + 1) for source in reversed(producers[name]))
-    left = len(node_of) - len(seen)
+    left = len(node_of) - len(seen) + hidden
     if left:
         written.append(message("widgets.outline_more", n=left))
     return "\n".join(written)
@@ -60,12 +60,13 @@ def summary(graph: Graph, trace: list[dict[str, Any]] | None = None) -> str:
     counts: dict[str, int] = defaultdict(int)
     for node in graph["nodes"]:
         counts[node["kind"]] += 1
-    results = [node["label"] for node in graph["nodes"] if node["kind"] == "output"]
+    results = [node["name"] or node["label"] for node in graph["nodes"] if node["kind"] == "output"]
     ops = counts["op"] + counts["output"]
     parts = [message("widgets.summary_ops", n=ops)]
     for kind in ("input", "shared", "constant", "gradient", "update", "error"):
         if counts[kind]:
             parts.append(message(f"widgets.summary_{kind}", n=counts[kind]))
+    results = results or [node["name"] or node["label"] for node in graph["nodes"] if node["kind"] == "update"]
     text = message(
         "widgets.summary", result=", ".join(results[:3]) or message("widgets.summary_no_result"), parts=", ".join(parts)
     )
@@ -79,6 +80,8 @@ def speak_node(node: dict[str, Any], values: Values) -> str:
         parts.append(message("widgets.spoken_shape", shape=shape_text(node["shape"])))
     if node.get("value") in values:
         parts.append(message("widgets.spoken_value", value=values[node["value"]]["text"]))
+    elif node.get("note"):
+        parts.append(node["note"])
     if node.get("grad") in values:
         parts.append(message("widgets.spoken_gradient", value=values[node["grad"]]["text"]))
     if node.get("src"):
@@ -115,7 +118,8 @@ def _root_order(node: dict[str, Any]) -> int:
 
 
 def _line(node: dict[str, Any], values: Values, again: bool) -> str:
-    letter = "" if node["letter"] in (node.get("op"), None) else f"{node['letter']} "
+    said = node["letter"] == node.get("op") or node["label"].startswith(node["letter"])
+    letter = "" if said else f"{node['letter']} "
     text = f"{letter}{node['label']} [{node['id']}]"
     if again:
         return f"{text} {message('widgets.outline_again')}"
@@ -123,6 +127,8 @@ def _line(node: dict[str, Any], values: Values, again: bool) -> str:
         text += f" {node.get('dtype') or ''} {shape_text(node['shape'])}"
     if node.get("value") in values:
         text += f" = {values[node['value']]['text']}"
+    elif node.get("note"):
+        text += f" = {shorten(node['note'], 60)}"
     if node.get("grad") in values:
         text += f" {message('widgets.outline_gradient', value=values[node['grad']]['text'])}"
     if node.get("src"):

@@ -43,7 +43,11 @@ def rank(boxes: Sequence[Box], links: Sequence[Link]) -> Rows:
         producers[link.t].append(link.s)
     order = _topological([box.id for box in boxes], consumers, producers)
     _choose_blocks(rows, box_of, order, consumers, producers)
-    _choose_companions(rows, box_of, order, consumers)
+    fed: dict[str, list[str]] = defaultdict(list)
+    for link in flow:
+        if link.kind != "saved":
+            fed[link.s].append(link.t)
+    _choose_companions(rows, box_of, order, fed)
     _rank_forward(rows, box_of, order, consumers, producers)
     _rank_gradients(rows, box_of, order, consumers, producers)
     _attach_updates(rows, boxes)

@@ -34,9 +34,13 @@ def assemble(
     values: dict[str, dict[str, Any]] | None = None,
     *,
     notes: Sequence[str] = (),
+    hidden: int = 0,
     direction: str = "TB",
 ) -> dict[str, Any]:
-    """A complete spec from nodes and edges of the contract: adds layout, scopes, tree levels, sentences and text."""
+    """A complete spec from nodes and edges of the contract: adds layout, scopes, tree levels, sentences and text.
+
+    `hidden` is how many nodes of the graph are not among `nodes`; `notes` are sentences for the learner.
+    """
     values = dict(values or {})
     nodes, edges, trace = [dict(n) for n in nodes], [dict(e) for e in edges], [dict(e) for e in trace]
     node_of = {node["id"]: node for node in nodes}
@@ -50,16 +54,13 @@ def assemble(
         shown = face(node, values.get(node.get("value") or ""))
         boxes.append(Box(node["id"], shown.w, shown.h, node["kind"], node.get("grad_of") or "", node.get("update_of") or ""))
     placed = layout(boxes, [Link(e["id"], e["s"], e["t"], e["kind"]) for e in edges], direction)
-    text = outline(graph, values)
-    if notes:
-        text += "\n" + "\n".join(notes)
     return {
         "version": VERSION,
         "graph": graph,
         "layout": placed.as_json(),
         "trace": trace,
         "values": values,
-        "text": text,
+        "text": outline(graph, values, hidden=hidden),
         "summary": summary(graph, trace),
         "notes": list(notes),
     }

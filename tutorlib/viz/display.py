@@ -1,0 +1,177 @@
+"""How pictures reach a notebook: the display modes, the static bundle, the two outputs of a live view.
+
+A live view is shown as two outputs, first the static picture and then the widget alone, so that a reopened, exported or
+untrusted notebook still has its pictures; the widget hides the picture while it is there.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import warnings
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from tutorlib.messages import message
+from tutorlib.viz.marks import escape
+
+__all__ = ["Picture", "Shown", "display_mode", "display_var", "is_live", "new_key", "save_text", "show"]
+
+MODES = ("auto", "live", "static")
+_chosen: list[str] = []
+_told: list[bool] = []
+_numbers = count(1)
+
+
+def display_mode(mode: str | None = None) -> str | None:
+    """Say how views are shown from now on, or ask (no argument) how they are.
+
+    Args:
+        mode: "live" (interactive), "static" (pictures only) or "auto": live in a notebook kernel, else static. Without a
+            choice here the environment variable TUTORLIB_DISPLAY counts, and else "auto".
+
+    Raises ValueError for another word.
+
+    >>> display_mode("static")
+    >>> display_mode()
+    'static'
+    >>> display_mode("auto")
+    """
+    if mode is None:
+        return _mode()
+    if mode not in MODES:
+        raise ValueError(message("widgets.error_mode", mode=mode, modes=", ".join(MODES)))
+    _chosen[:] = [mode]
+    return None
+
+
+def _mode() -> str:
+    asked = os.environ.get("TUTORLIB_DISPLAY", "auto").strip().lower()
+    mode = _chosen[0] if _chosen else asked
+    if mode == "auto" and asked in MODES:
+        mode = asked
+    return mode if mode in MODES else "auto"
+
+
+def is_live() -> bool:
+    """Whether a view shown now is interactive."""
+    from tutorlib.viz.widget_base import HAS_WIDGETS
+
+    mode = _mode()
+    if mode == "static" or (mode == "auto" and not in_kernel()):
+        return False
+    if not HAS_WIDGETS:
+        if not _told:
+            _told.append(True)
+            print(message("widgets.no_widgets"))
+        return False
+    return True
+
+
+def in_kernel() -> bool:
+    """Whether this runs in a notebook's kernel (and not in a script or a terminal)."""
+    shell = _shell()
+    return shell is not None and getattr(shell, "kernel", None) is not None
+
+
+def _shell() -> Any:
+    try:
+        from IPython.core.getipython import get_ipython
+    except ImportError:
+        return None
+    return get_ipython()
+
+
+def new_key(kind: str) -> str:
+    """A name that pairs a live view with its picture; the n-th view of a process always gets the same one."""
+    return f"{kind}-{next(_numbers)}"
+
+
+class Picture:
+    """A static picture with its text: what `.static()` returns and what every notebook keeps."""
+
+    def __init__(self, svg: str, text: str, summary: str, caption: str = "", key: str = "") -> None:
+        self.svg, self.text, self.summary, self.caption, self.key = svg, text, summary, caption or summary, key
+
+    def bundle(self) -> dict[str, str]:
+        """The MIME bundle: HTML with alternative text, the SVG itself, and the text."""
+        data = base64.b64encode(self.svg.encode("utf-8")).decode("ascii")
+        html = (
+            f'<figure data-tutorlib="{escape(self.key)}"><img alt="{escape(self.summary)}" src="data:image/svg+xml;base64,{data}">'
+            f"<figcaption>{escape(self.caption)}</figcaption></figure>"
+        )
+        return {"text/html": html, "image/svg+xml": self.svg, "text/plain": self.text}
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return self.bundle()
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class Shown:
+    """How a view shows itself: mixed into the widgets, which give `static()` and `describe()`."""
+
+    def static(self) -> Picture:
+        """The view as a picture that needs no kernel and no JavaScript."""
+        raise NotImplementedError
+
+    def _ipython_display_(self) -> None:
+        picture = self.static()
+        try:
+            from IPython.display import display
+        except ImportError:
+            print(picture.text)
+            return
+        display(picture.bundle(), raw=True)
+        if is_live():
+            view: Any = super()._repr_mimebundle_()  # type: ignore[misc]
+            data, meta = view if isinstance(view, tuple) else (view or {}, {})
+            display({kind: part for kind, part in data.items() if kind != "text/plain"}, metadata=meta, raw=True)
+
+
+def save_text(path: str | os.PathLike[str], text: str, overwrite: bool) -> Path:
+    """Write `text` to a new file; an existing one is only replaced when asked. Raises FileExistsError."""
+    target = Path(path)
+    with target.open("w" if overwrite else "x", encoding="utf-8") as file:
+        file.write(text)
+    return target
+
+
+def show(what: Any, **options: Any) -> Any:
+    """Draw the graph of a variable, of several, or of a compiled function, in the middle of a cell; returns the view.
+
+    Takes the options of `GraphView`.
+
+    >>> import tutorlib as tl
+    >>> x = tl.scalar("x")
+    >>> view = show(x * x)
+    out mul [n1] float64 () = not computed
+      in x [n0] float64 ()
+      in x [n0] float64 ()
+    """
+    from tutorlib.viz.graph_view import GraphView
+
+    view = what if isinstance(what, Shown) else GraphView(what, **options)
+    view._ipython_display_()
+    return view
+
+
+def display_var(var: Any) -> None:
+    """What a cell shows for a variable on its last line: its graph if it has one, else its text.
+
+    Drawing must never cost a learner the value: if it fails, the text is shown with a warning.
+    """
+    if var.node is None or not in_kernel():
+        print(repr(var))
+        return
+    from tutorlib.viz.graph_view import GraphView
+
+    try:
+        view = GraphView(var, heading=repr(var))
+    except Exception as error:
+        warnings.warn(message("widgets.error_drawing", error=f"{type(error).__name__}: {error}"), stacklevel=2)
+        print(repr(var))
+        return
+    view._ipython_display_()

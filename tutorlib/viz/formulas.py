@@ -1,0 +1,69 @@
+"""The engine's formula table as the pictures use it: one rule forward, one for each input backward."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from tutorlib.ops.formulas import formula
+from tutorlib.viz.names import letters_of
+
+__all__ = ["Rule", "as_json", "backward_of", "forward_of"]
+
+_GRADIENT = re.compile(r"∂L/∂([a-z])\s*=")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A formula with the letters that it uses for the op's inputs, in their order, and for its output."""
+
+    text: str
+    inputs: tuple[str, ...]
+    output: str
+
+    def letters(self, inputs: list[Any], output: Any, name: Callable[[Any], str]) -> dict[str, str]:
+        """Letter → what stands for it, by `name` of the thing in its place."""
+        said = {letter: name(thing) for letter, thing in zip(self.inputs, inputs, strict=False) if letter}
+        return said | {self.output: name(output)}
+
+    def uses(self) -> list[str]:
+        """The letters whose values the right side needs."""
+        return letters_of(self.text)
+
+
+@lru_cache(maxsize=512)
+def _rules(op: str) -> tuple[Rule | None, tuple[Rule, ...]]:
+    entry = formula(op)
+    if not entry:
+        return None, ()
+    backward = tuple(entry.get("backward") or ())
+    forward = entry.get("forward") or ""
+    output = forward.partition("=")[0].strip()
+    named = [_GRADIENT.match(text) for text in backward]
+    free = [letter for letter in letters_of(forward, shapes=True) if letter not in {m[1] for m in named if m}]
+    inputs = [m[1] if m else free.pop(0) if free else "" for m in named]
+    letters = (*inputs, *free)
+    rules = tuple(Rule(text if m else "", letters, output) for text, m in zip(backward, named, strict=True))
+    return (Rule(forward, letters, output) if forward else None), rules
+
+
+def forward_of(op: str) -> Rule | None:
+    """How the op computes, or None where the table has no formula."""
+    return _rules(op)[0]
+
+
+def backward_of(op: str, port: int) -> Rule | None:
+    """How the gradient of input `port` comes from that of the output, or None where the table has no formula."""
+    rules = _rules(op)[1]
+    return rules[port] if port < len(rules) and rules[port].text else None
+
+
+def as_json(op: str) -> dict[str, Any] | None:
+    """The `formula` entry of the contract."""
+    forward, backward = _rules(op)
+    if forward is None and not backward:
+        return None
+    return {"forward": forward.text if forward else "", "backward": [rule.text for rule in backward]}

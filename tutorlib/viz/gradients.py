@@ -1,0 +1,183 @@
+"""The gradient nodes of a recorded (dynamic) graph: one beside each variable that takes a gradient, with its parts.
+
+Before `backward()` they are there without a value, "not computed": never a zero that nobody computed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tutorlib.core.backend import quiet
+
+from tutorlib.core.operators import OPS
+from tutorlib.core.tensor import Tensor
+from tutorlib.core.toposort import toposort
+from tutorlib.messages import message
+from tutorlib.viz.formulas import backward_of
+from tutorlib.viz.model import Drawing
+from tutorlib.viz.names import cost_name, gradient_name
+from tutorlib.viz.values import to_host
+
+__all__ = ["Flow", "add_gradients"]
+
+LARGEST = 1_000_000
+
+
+@dataclass
+class Part:
+    """What one use of a variable adds to its gradient: the op that used it, at which input, and the number if known."""
+
+    consumer: Any
+    port: int
+    array: np.ndarray | None
+
+
+@dataclass
+class Flow:
+    """The backward pass in its order: `steps` are ids of gradient nodes, `parts` what each is the sum of."""
+
+    cost: str = "L"
+    steps: list[str] = field(default_factory=list)
+    parts: dict[str, list[Part]] = field(default_factory=dict)
+    earlier: dict[str, np.ndarray] = field(default_factory=dict)
+    computed: bool = False
+
+
+def add_gradients(drawing: Drawing, root: Tensor, wrt: Sequence[Any] | None) -> Flow:
+    """Add a gradient node for every drawn variable between `wrt` (default: all that take a gradient) and `root`."""
+    flow = Flow(cost_name(drawing.node(drawing.ids[id(root)])["name"] if id(root) in drawing.ids else None))
+    if not root.requires_grad or id(root) not in drawing.ids:
+        return flow
+    flow.computed = root.cotangent is not None if root.op is not None else root.grad is not None
+    shown = _on_path(drawing, wrt)
+    order = [node for node in toposort([root]) if id(node) in drawing.ids]
+    uses: dict[int, list[tuple[Any, int]]] = defaultdict(list)
+    waiting: dict[int, int] = defaultdict(int)
+    for node in order:
+        if id(node) in shown:
+            for port, var in enumerate(node.inputs):
+                if id(var) in shown:
+                    uses[id(var)].append((node, port))
+                    waiting[id(var)] += 1
+    made: dict[int, str] = {}
+    for node in reversed(order):
+        if node is not root and not uses[id(node)]:
+            continue
+        _add_one(drawing, flow, node, uses[id(node)], made)
+        for var in node.inputs:
+            if id(var) in shown and var.op is None:
+                waiting[id(var)] -= 1
+                if not waiting[id(var)]:
+                    _add_one(drawing, flow, var, uses[id(var)], made)
+    if root.op is None:
+        _add_one(drawing, flow, root, [], made)
+    return flow
+
+
+def _on_path(drawing: Drawing, wrt: Sequence[Any] | None) -> set[int]:
+    """Ids of variables whose gradient is shown: they take one, and (where `wrt` is given) depend on one of those."""
+    takes = {id(v) for v in drawing.objects.values() if isinstance(v, Tensor) and v.requires_grad}
+    if wrt is None:
+        return takes
+    path = {id(v) for v in wrt} & takes
+    for node in drawing.order:
+        if id(node) in takes and any(id(v) in path for v in node.inputs):
+            path.add(id(node))
+    return path
+
+
+def _add_one(drawing: Drawing, flow: Flow, var: Tensor, uses: list[tuple[Any, int]], made: dict[int, str]) -> None:
+    of = drawing.ids[id(var)]
+    forward = drawing.node(of)
+    array = None
+    if flow.computed:
+        raw = var.cotangent if var.op is not None else var.grad
+        array = None if raw is None else to_host(raw)
+    source = uses[0][0] if uses else var
+    name = drawing.add(
+        "gradient", gradient_name(flow.cost, forward["name"] or forward["label"]), var=var, grad_of=of,
+        scope=forward["scope"], src=drawing.node(drawing.ids[id(source)])["src"] if id(source) in drawing.ids else None,
+    )  # fmt: skip
+    shown = drawing.node(name)
+    shown["name"] = shown["label"]
+    made[id(var)] = name
+    flow.steps.append(name)
+    if array is None:
+        shown["note"] = message("widgets.not_computed")
+    else:
+        drawing.arrays[name] = array
+        forward["grad"] = name
+    if not uses:
+        drawing.connect(of, name, "gradient")
+    for consumer in dict.fromkeys(consumer for consumer, _ in uses):
+        drawing.connect(made[id(consumer)], name, "gradient")
+    _add_saved(drawing, name, uses)
+    flow.parts[name] = _parts(var, uses, array, flow, name)
+
+
+def _add_saved(drawing: Drawing, name: str, uses: list[tuple[Any, int]]) -> None:
+    """Dotted edges from the forward values that the local derivative uses, as its formula says."""
+    done = set()
+    for consumer, port in uses:
+        rule = backward_of(consumer.op.name, port)
+        if rule is None:
+            continue
+        sources = dict(zip(rule.inputs, consumer.inputs, strict=False)) | {rule.output: consumer}
+        for token in rule.uses():
+            id_ = drawing.ids.get(id(sources[token])) if token in sources else None
+            if id_ is not None and id_ not in done:
+                done.add(id_)
+                drawing.connect(id_, name, "saved")
+
+
+def _parts(var: Tensor, uses: list[tuple[Any, int]], total: np.ndarray | None, flow: Flow, name: str) -> list[Part]:
+    """The parts of a gradient, with numbers where they can be computed again and add up to it."""
+    parts = [Part(consumer, port, None) for consumer, port in uses]
+    if total is None or not uses or (len(uses) == 1 and var.op is not None):
+        return parts
+    grads = {}
+    for consumer, _ in uses:
+        if id(consumer) not in grads:
+            grads[id(consumer)] = _local_gradients(consumer)
+    found = [grads[id(consumer)] for consumer, _ in uses]
+    if any(g is None for g in found):
+        return parts
+    arrays = [g[port] for g, (_, port) in zip(found, uses, strict=True) if g is not None]
+    if any(a is None or a.shape != total.shape for a in arrays):
+        return parts
+    rest = total - sum(arrays)
+    scale = max(1e-300, float(np.abs(total).max(initial=0.0)))
+    if np.isfinite(rest).all() and float(np.abs(rest).max(initial=0.0)) > 1e-6 * scale:
+        if var.op is not None:
+            return parts
+        flow.earlier[name] = rest
+    for part, array in zip(parts, arrays, strict=True):
+        part.array = array
+    return parts
+
+
+def _local_gradients(node: Tensor) -> list[np.ndarray | None] | None:
+    """What a recorded op sends back to each input, computed again; None where its inputs were changed since."""
+    op, attrs = node.op, node.attrs
+    values = [getattr(v, "data", v) if isinstance(v, Tensor) else v for v in node.inputs]
+    if op is None or op.vjp is None or node.cotangent is None or any(np.size(v) > LARGEST for v in values):
+        return None
+    out = node.data
+    g = getattr(node.cotangent, "data", node.cotangent) if isinstance(node.cotangent, Tensor) else node.cotangent
+    with quiet():
+        again = np.asarray(op.on_numpy(*[to_host(v) for v in values], **attrs))
+        if again.shape != out.shape or not np.array_equal(again, to_host(out), equal_nan=again.dtype.kind == "f"):
+            return None
+        rules = op.vjp
+        if isinstance(rules, tuple):
+            grads = [None if rule is None else rule(g, out, *values, **attrs) for rule in rules]
+        else:
+            needs = [isinstance(v, Tensor) and v.requires_grad for v in node.inputs]
+            grads = list(rules(g, needs, out, *values, **attrs))
+        return [None if grad is None else to_host(OPS.unbroadcast(grad, value) if np.shape(grad) != np.shape(value) else grad)
+                for grad, value in zip(grads, values, strict=True)]

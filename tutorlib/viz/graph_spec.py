@@ -1,0 +1,115 @@
+"""From what a learner wants to see (a variable, several, a compiled function) to the complete spec of a GraphView."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tutorlib.compile.function import Function
+from tutorlib.core.autodiff import grad
+from tutorlib.core.graph import Symbol, Var
+from tutorlib.core.tensor import Parameter, Tensor
+from tutorlib.messages import message
+from tutorlib.viz.evaluate import fill_values
+from tutorlib.viz.face import shorten
+from tutorlib.viz.formulas import as_json
+from tutorlib.viz.gradients import Flow, add_gradients
+from tutorlib.viz.model import LIMIT, Drawing, draw_graph, leaf
+from tutorlib.viz.names import cost_name, gradient_name
+from tutorlib.viz.spec import assemble
+from tutorlib.viz.trace import Values, events
+
+__all__ = ["graph_spec"]
+
+
+def graph_spec(
+    what: Any,
+    *,
+    wrt: Any = None,
+    inputs: Mapping[Any, Any] | None = None,
+    direction: str = "TB",
+    limit: int = LIMIT,
+) -> dict[str, Any]:
+    """The spec for `what`: a tensor, a symbol, a list of them, or a compiled function.
+
+    Args:
+        wrt: variables whose gradients are shown too; for tensors all by default, and none for an empty list.
+        inputs: values for input symbols, by variable or by name, to see numbers in a static graph.
+        direction: "TB" or "LR".
+        limit: at most so many ops are drawn, those nearest to the results.
+
+    Raises TypeError for anything that has no graph, ValueError for an input that the graph does not have.
+    """
+    wanted = None if wrt is None else _variables(wrt)
+    flow: Flow | None = None
+    if isinstance(what, Function):
+        drawing = _draw_function(what, limit)
+    else:
+        roots = _variables(what)
+        if isinstance(roots[0], Symbol):
+            drawing = _draw_symbols(roots, wanted or [], limit)
+        else:
+            drawing = draw_graph(roots, limit=limit)
+            if wanted != [] and isinstance(roots[0], Tensor):
+                flow = add_gradients(drawing, roots[0], wanted)
+    complete = fill_values(drawing, inputs or {})
+    for node in drawing.nodes:
+        if node["kind"] == "update":
+            for edge in drawing.edges_into(node["id"]):
+                if edge["s"] in drawing.arrays:
+                    drawing.arrays[node["id"]] = drawing.arrays[edge["s"]]
+    if not complete and not inputs:
+        drawing.notes.append(message("widgets.note_no_values"))
+    for node in drawing.nodes:
+        if node["op"]:
+            node["formula"] = as_json(node["op"])
+    values = Values()
+    trace = events(drawing, flow, values, complete=complete)
+    return assemble(
+        drawing.nodes, drawing.edges, trace, values.entries, notes=drawing.notes, hidden=drawing.hidden, direction=direction
+    )  # fmt: skip
+
+
+def _variables(what: Any) -> list[Any]:
+    items = list(what) if isinstance(what, list | tuple) else list(what.values()) if isinstance(what, Mapping) else [what]
+    for item in items:
+        if not isinstance(item, Var):
+            raise TypeError(message("widgets.error_no_graph", what=type(item).__name__))
+    symbolic = any(isinstance(v, Symbol) for v in items)
+    return [v.symbol if symbolic and isinstance(v, Parameter) else v for v in items]
+
+
+def _draw_symbols(roots: Sequence[Any], wrt: list[Any], limit: int) -> Drawing:
+    wrt = [v.symbol if isinstance(v, Parameter) else v for v in wrt]
+    grads = grad(roots[0], wrt, disconnected="none") if wrt else []
+    drawing = draw_graph([*roots, *(g for g in grads if g is not None)], results=roots, limit=limit)
+    cost_id = drawing.id_of(roots[0])
+    cost = cost_name(drawing.node(cost_id)["name"] if cost_id else None)
+    for var, found in zip(wrt, grads, strict=True):
+        name = drawing.id_of(found) if found is not None else None
+        of = drawing.id_of(var)
+        if name is None or drawing.node(name)["kind"] != "gradient":
+            continue
+        shown = drawing.node(name)
+        target = drawing.node(of)["name"] or drawing.node(of)["label"] if of else str(var.name or message("widgets.unnamed"))
+        shown["name"] = gradient_name(cost, target)
+        shown["label"] = shorten(f"{shown['name']} = {shown['op']}")
+        if of:
+            drawing.node(of)["grad"] = name
+    return drawing
+
+
+def _draw_function(function: Function, limit: int) -> Drawing:
+    roots = [*function.outputs, *(new for _, new in function.updates)]
+    drawing = draw_graph(roots, results=function.outputs, limit=limit)
+    for var in function.inputs:
+        leaf(drawing, var)
+    for shared, new in function.updates:
+        of = leaf(drawing, shared)
+        update = drawing.add("update", message("widgets.new_value", name=drawing.node(of)["label"]), var=shared, update_of=of)
+        source = drawing.id_of(new)
+        if source is not None:
+            drawing.connect(source, update, "update")
+            drawing.node(update)["src"] = drawing.node(source)["src"]
+        drawing.connect(update, of, "update")
+    return drawing

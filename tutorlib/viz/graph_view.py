@@ -1,0 +1,115 @@
+"""GraphView: a computation graph to explore and to step through, live in a notebook, as a picture or as text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tutorlib.messages import language, table
+from tutorlib.viz import outline
+from tutorlib.viz.display import Picture, Shown, new_key, save_text
+from tutorlib.viz.graph_spec import graph_spec
+from tutorlib.viz.svg import graph_svg
+from tutorlib.viz.widget_base import Widget, trait
+
+__all__ = ["GraphView"]
+
+STATIC = Path(__file__).parent / "static"
+
+
+class GraphView(Shown, Widget):
+    """The graph of a tensor, of a symbol, of several, or of a compiled function.
+
+    Args:
+        roots: what to draw. Tensors show their values and gradients as they are now; a later `backward()` wants a new view.
+        wrt: a variable or a list: show the gradients with respect to these. Tensors show all of theirs by default; `[]`
+            shows none.
+        inputs: values for the input symbols of a static graph, by variable or by name, so that numbers can be seen.
+        step: the step shown first; by default the last, when everything has been computed.
+        theme: "auto", "light" or "dark".
+        height: of the view in px.
+        direction: "TB" (top to bottom) or "LR" (left to right).
+        heading: a line of text put before the outline.
+
+    Attributes: `spec` (the data shown, as `spec.schema.json` describes it), and, kept in step with the page, `selected` (the
+    id of a node, or "") and `step`.
+
+    Raises TypeError for something that has no graph, ValueError for an input that the graph does not have.
+
+    >>> import tutorlib as tl
+    >>> x = tl.scalar("x")
+    >>> view = tl.GraphView(x * x, inputs={x: 3.0})
+    >>> print(view.describe())
+    Computation graph of mul: 1 operations, 1 inputs. 1 steps.
+    <BLANKLINE>
+    out mul [n1] float64 () = 9
+      in x [n0] float64 () = 3
+      in x [n0] float64 () = 3
+    <BLANKLINE>
+    Steps:
+    step 1 of 1, forward, mul: mul = x · x, 9 = 3 · 3
+    """
+
+    _esm = STATIC / "graph_view.js"
+
+    spec = trait({})
+    messages = trait({})
+    lang = trait("en")
+    theme = trait("auto")
+    height = trait(420)
+    selected = trait("")
+    step = trait(0)
+    key = trait("")
+
+    def __init__(
+        self,
+        roots: Any,
+        *,
+        wrt: Any = None,
+        inputs: Mapping[Any, Any] | None = None,
+        step: int | None = None,
+        theme: str = "auto",
+        height: int = 420,
+        direction: str = "TB",
+        heading: str = "",
+    ) -> None:
+        spec = graph_spec(roots, wrt=wrt, inputs=inputs, direction=direction)
+        total = len(spec["trace"])
+        self._heading = heading
+        super().__init__(
+            spec=spec,
+            messages=table("widgets"),
+            lang=language(),
+            theme=theme,
+            height=height,
+            step=total if step is None else max(0, min(total, step)),
+            key=new_key("graph"),
+        )
+
+    def describe(self) -> str:
+        """Everything that the view shows, as text: summary, outline, and every step with its formula and its numbers."""
+        return outline.describe(self.spec)
+
+    def static(self) -> Picture:
+        """The graph as a picture, as it stands after the last step."""
+        text = f"{self._heading}\n{self.spec['text']}" if self._heading else self.spec["text"]
+        return Picture(self.svg(), text, self.spec["summary"], " ".join([self.spec["summary"], *self.spec["notes"]]), self.key)
+
+    def svg(self) -> str:
+        """The picture as SVG text. `theme="dark"` gives a dark card; otherwise it is white, which reads on any page."""
+        return graph_svg(self.spec, "dark" if self.theme == "dark" else "light")
+
+    def save_svg(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write the picture to a file. Raises FileExistsError for a file that exists, unless `overwrite`."""
+        return save_text(path, self.svg(), overwrite)
+
+    def to_dot(self) -> Any:
+        """The graph as a `graphviz.Digraph`, gradients beside their forward ops; needs the package graphviz."""
+        from tutorlib.viz.dot import to_dot
+
+        return to_dot(self.spec)
+
+    def __repr__(self) -> str:
+        return f"<GraphView: {self.spec['summary']}>"

@@ -1,0 +1,127 @@
+"""What the learner calls things: names of variables, of assignment targets, of gradients; formulas with those names put in."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+__all__ = ["cost_name", "gradient_name", "letters_of", "name_of", "put_in", "source_of", "speaks_of_shape"]
+
+LONGEST_COST = 10
+LONGEST_LINE = 400
+_TOKEN = re.compile(r"∂L/∂[a-z]|(?<![A-Za-z∂])[a-df-z](?![A-Za-z])")
+_FACTOR = re.compile(r"(\d)([a-z])(?![A-Za-z])")
+_SHAPE = re.compile(r"(in|to) the shape of [a-z]|shaped like [a-z]")
+_EXPONENTS = (("e⁻ˣ", "exp(−x)"), ("eˣ", "exp(x)"), ("eᶻ", "exp(z)"), ("xʸ⁻¹", "x^(y − 1)"), ("xʸ", "x^y"))
+_OPERATORS = ("· ", "− ", "+ ", "/ ", "@ ")
+
+
+def name_of(var: Any, node: Any = None) -> str | None:
+    """The name a learner gave to `var`: its own, else the target of the assignment whose whole right side made `node`."""
+    if getattr(var, "name", None):
+        return str(var.name)
+    source = getattr(node, "source", None)
+    if source is None or source.column is None or source.line != source.end_line or getattr(node, "role", "") != "forward":
+        return None
+    target, start, end = _assignment(source.text)
+    if not target:
+        return None
+    indent = _indent(source)
+    return target if (start, end) == (source.column - indent, source.end_column - indent) else None
+
+
+def _indent(source: Any) -> int:
+    lines, at = source.context(0)
+    raw = lines[at] if 0 <= at < len(lines) else ""
+    return len(raw) - len(raw.lstrip())
+
+
+@lru_cache(maxsize=1024)
+def _assignment(text: str) -> tuple[str, int, int]:
+    """(name, start, end) of the value in `name = value`; an empty name for any other line."""
+    if "=" not in text or len(text) > LONGEST_LINE:
+        return "", 0, 0
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError):
+        return "", 0, 0
+    for statement in body:
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
+            value = statement.value
+            return statement.targets[0].id, value.col_offset, value.end_col_offset or 0
+    return "", 0, 0
+
+
+def source_of(node: Any) -> dict[str, Any] | None:
+    """The `src` entry of the contract: place, line and two lines of context on each side."""
+    source = getattr(node, "source", None)
+    if source is None or not source.text:
+        return None
+    lines, at = source.context(2)
+    return {"where": source.where, "text": source.text[:LONGEST_LINE], "context": [line[:LONGEST_LINE] for line in lines], "at": at}
+
+
+def cost_name(name: str | None) -> str:
+    """What stands above the ∂: the cost's own name where it is short, else L.
+
+    >>> cost_name("loss"), cost_name(None)
+    ('loss', 'L')
+    """
+    return name if name and len(name) <= LONGEST_COST else "L"
+
+
+def gradient_name(cost: str, of: str) -> str:
+    """The usual notation of a derivative.
+
+    >>> gradient_name("loss", "w")
+    '∂loss/∂w'
+    """
+    return f"∂{cost}/∂{of}"
+
+
+def put_in(formula: str, names: Mapping[str, str]) -> str:
+    """`formula` with each letter, and each ∂L/∂letter, replaced by what `names` says for it, others left as they are.
+
+    Exponents become plain text where that is needed, and a negative number gets parentheses inside an expression.
+
+    >>> put_in("∂L/∂x = ∂L/∂z · y", {"y": "-2", "∂L/∂z": "1", "∂L/∂x": "-2"})
+    '-2 = 1 · (-2)'
+    >>> put_in("z = eˣ", {"z": "p", "x": "score"})
+    'p = exp(score)'
+    """
+    for short, plain in _EXPONENTS:
+        formula = formula.replace(short, plain)
+    formula = _FACTOR.sub(r"\1 · \2", formula)
+
+    def said(found: re.Match[str]) -> str:
+        name = names.get(found[0])
+        if name is None:
+            return found[0]
+        inside = found.start() > 0 and (formula[found.start() - 1] in "−-" or formula[: found.start()].endswith(_OPERATORS))
+        powered = found.end() < len(formula) and formula[found.end()] in "²^"
+        return f"({name})" if name.startswith(("-", "−")) and (inside or powered) else name
+
+    return _TOKEN.sub(said, formula)
+
+
+def letters_of(formula: str, shapes: bool = False) -> list[str]:
+    """The letters on the right side of a formula whose values it uses, in order; a shape alone is no value (unless `shapes`).
+
+    >>> letters_of("∂L/∂x = ∂L/∂z · y"), letters_of("z = x where c, else y"), letters_of("z = x in the shape of y")
+    (['y'], ['x', 'c', 'y'], ['x'])
+    >>> letters_of("z = x in the shape of y", shapes=True)
+    ['x', 'y']
+    """
+    for short, plain in _EXPONENTS:
+        formula = formula.replace(short, plain)
+    right = _FACTOR.sub(r"\1 · \2", formula.partition("=")[2])
+    right = right if shapes else _SHAPE.sub("", right)
+    return list(dict.fromkeys(token for token in _TOKEN.findall(right) if len(token) == 1))
+
+
+def speaks_of_shape(formula: str) -> bool:
+    """Whether a formula needs the shape of a variable beside values: then numbers alone do not say it."""
+    return bool(_SHAPE.search(formula))

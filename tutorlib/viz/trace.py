@@ -1,0 +1,214 @@
+"""The events that a learner steps through, forward, backward and update, with formula and numbers, and the values' budget."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from tutorlib.messages import message
+from tutorlib.viz.formulas import backward_of, forward_of
+from tutorlib.viz.gradients import Flow, Part
+from tutorlib.viz.model import Drawing
+from tutorlib.viz.names import letters_of, put_in, speaks_of_shape
+from tutorlib.viz.values import describe_value, numbers_text
+
+__all__ = ["STEPS", "Values", "events"]
+
+BUDGET = 2_000_000
+STEPS = 5_000
+SHORT = 18
+
+
+class Values:
+    """Entries of the contract's `values`, within 2 MB: beyond that, later ones keep statistics only."""
+
+    def __init__(self, budget: int = BUDGET) -> None:
+        self.entries: dict[str, dict[str, Any]] = {}
+        self.left = budget
+        self.thinned_from: int | None = None
+
+    def add(self, array: Any, step: int = 0) -> str:
+        """Store one array and return its key."""
+        entry = describe_value(array, thumb=self.left > 0)
+        if self.left <= 0 and self.thinned_from is None:
+            self.thinned_from = step
+        self.left -= len(json.dumps(entry))
+        key = f"v{len(self.entries)}"
+        self.entries[key] = entry
+        return key
+
+
+def events(drawing: Drawing, flow: Flow | None, values: Values, *, complete: bool) -> list[dict[str, Any]]:
+    """The trace of a drawing whose arrays are known; fills in `value` and `grad` of its nodes as it goes.
+
+    `complete`: whether every op has a value; without it there are no steps, only the values of leaves.
+    """
+    found: list[dict[str, Any]] = []
+    for name, array in drawing.arrays.items():
+        if drawing.node(name)["kind"] in ("input", "shared", "constant"):
+            drawing.node(name)["value"] = values.add(array)
+    writer = _Writer(drawing, values, found)
+    for node in drawing.order:
+        name = drawing.ids[id(node)]
+        if name in drawing.arrays:
+            writer.forward(name, node, list_it=complete)
+    if flow is not None:
+        for name in flow.steps:
+            writer.gradient(name, flow, list_it=complete and flow.computed)
+    for shown in drawing.nodes:
+        if shown["kind"] == "update" and shown["id"] in drawing.arrays:
+            writer.update(shown, list_it=complete)
+    for shown in drawing.nodes:
+        if shown["grad"] is not None and shown["grad"].startswith("n"):
+            shown["grad"] = drawing.node(shown["grad"])["value"]
+    if len(found) > STEPS:
+        del found[STEPS:]
+        drawing.notes.append(message("widgets.note_steps_cut", n=STEPS))
+    if values.thinned_from is not None:
+        drawing.notes.append(message("widgets.note_trace_cut", limit=BUDGET // 1_000_000, step=values.thinned_from))
+    return found
+
+
+class _Writer:
+    """Writes events; knows how to say a variable's name and its number."""
+
+    def __init__(self, drawing: Drawing, values: Values, found: list[dict[str, Any]]) -> None:
+        self.drawing, self.values, self.found = drawing, values, found
+        self.after: set[str] = set()
+
+    def forward(self, name: str, node: Any, list_it: bool) -> None:
+        shown = self.drawing.node(name)
+        shown["value"] = self.values.add(self.drawing.arrays[name], len(self.found))
+        if not list_it:
+            return
+        said, numbers = "", ""
+        rule = forward_of(node.op.name)
+        if rule is not None and len(rule.inputs) >= len(node.inputs):
+            inputs, output = list(node.inputs), node.outputs[0]
+            said = put_in(rule.text, rule.letters(inputs, output, self._name))
+            numbers = self._numbers(rule.text, rule.letters(inputs, output, self._number))
+        sources = [edge["s"] for edge in self.drawing.edges_into(name)]
+        phase = "backward" if shown["kind"] == "gradient" else "update" if self._follows_gradient(sources) else "forward"
+        if phase == "update":
+            self.after.add(name)
+        self._event(phase, name, sources, said, numbers)
+
+    def gradient(self, name: str, flow: Flow, list_it: bool) -> None:
+        if name not in self.drawing.arrays:
+            return
+        shown = self.drawing.node(name)
+        total = self.drawing.arrays[name]
+        shown["value"] = self.values.add(total, len(self.found))
+        if not list_it:
+            return
+        parts = flow.parts.get(name, [])
+        terms, arrays = [], []
+        for part in parts:
+            terms.append(self._term(part, flow))
+            arrays.append(part.array)
+        if name in flow.earlier:
+            terms.append(message("widgets.earlier_gradient"))
+            arrays.append(flow.earlier[name])
+        formula = f"{shown['label']} = {' + '.join(terms) if terms and all(terms) else ''}".removesuffix(" = ")
+        if not parts:
+            formula = f"{shown['label']} = 1" if _is_one(total) else shown["label"]
+        known = [a for a in arrays if a is not None]
+        more: dict[str, Any] = {}
+        numbers = ""
+        if len(arrays) > 1 and len(known) == len(arrays):
+            more["parts"] = [self.values.add(a, len(self.found)) for a in known]
+            texts = [numbers_text(a) for a in known]
+            if all(len(text) <= SHORT for text in texts):
+                numbers = f"{numbers_text(total)} = {' + '.join(texts)}"
+        elif len(parts) == 1:
+            numbers = self._gradient_numbers(parts[0], flow, total)
+        sources = [edge["s"] for edge in self.drawing.edges_into(name)]
+        self._event("backward", name, sources, formula, numbers, **more)
+
+    def update(self, shown: dict[str, Any], list_it: bool) -> None:
+        name = shown["id"]
+        sources = [edge["s"] for edge in self.drawing.edges_into(name)]
+        shown["value"] = self.drawing.node(sources[0])["value"] if sources else None
+        shown["value"] = shown["value"] or self.values.add(self.drawing.arrays[name], len(self.found))
+        if not list_it:
+            return
+        target = self.drawing.node(shown["update_of"])
+        new, old = numbers_text(self.drawing.arrays[name]), self._number_of(target["id"])
+        numbers = f"{old} → {new}" if old and len(new) <= SHORT else ""
+        right = self.drawing.node(sources[0]) if sources else target
+        self._event("update", name, sources, f"{target['label']} ← {right['name'] or right['label']}", numbers)
+
+    def _follows_gradient(self, sources: list[str]) -> bool:
+        """Ops that a learner wrote on top of gradients are the arithmetic of an update."""
+        return any(source in self.after or self.drawing.node(source)["kind"] == "gradient" for source in sources)
+
+    def _term(self, part: Part, flow: Flow) -> str:
+        rule = backward_of(part.consumer.op.name, part.port)
+        if rule is None:
+            return ""
+        letters = rule.letters(list(part.consumer.inputs), part.consumer, self._name)
+        letters[f"∂L/∂{rule.output}"] = f"∂{flow.cost}/∂{letters[rule.output]}"
+        said = put_in(rule.text.partition("=")[2].strip(), letters)
+        var = part.consumer.inputs[part.port]
+        return said if speaks_of_shape(rule.text) or np.shape(var) == part.consumer.shape or not _elementwise(part) else f"Σ {said}"
+
+    def _gradient_numbers(self, part: Part, flow: Flow, total: Any) -> str:
+        rule = backward_of(part.consumer.op.name, part.port)
+        above = part.consumer.cotangent
+        if rule is None or above is None or np.shape(above) != np.shape(total):
+            return ""
+        letters = rule.letters(list(part.consumer.inputs), part.consumer, self._number)
+        letters[f"∂L/∂{rule.output}"] = _short_text(getattr(above, "data", above) if hasattr(above, "requires_grad") else above)
+        letters[rule.text.partition("=")[0].strip()] = _short_text(total)
+        return self._numbers(rule.text, letters)
+
+    def _numbers(self, text: str, letters: dict[str, str]) -> str:
+        """The formula with numbers put in; nothing where one of them is too long to read in a line."""
+        said = put_in(text, letters)
+        if speaks_of_shape(text):
+            return ""
+        used = [letters[token] for token in (*letters_of(text), text.partition("=")[0].strip()) if token in letters]
+        return said if all(used) and len(said) <= 4 * SHORT else ""
+
+    def _name(self, thing: Any) -> str:
+        name = self.drawing.id_of(thing)
+        shown = self.drawing.node(name) if name is not None else None
+        if shown is None:
+            return _short_text(thing) or "…"
+        return shown["name"] or shown["label"]
+
+    def _number(self, thing: Any) -> str:
+        name = self.drawing.id_of(thing)
+        return self._number_of(name) if name is not None else _short_text(thing)
+
+    def _number_of(self, name: str) -> str:
+        return _short_text(self.drawing.arrays[name]) if name in self.drawing.arrays else ""
+
+    def _event(self, phase: str, node: str, inputs: list[str], formula: str, numbers: str, **more: Any) -> None:
+        self.found.append(
+            {
+                "t": len(self.found),
+                "phase": phase,
+                "node": node,
+                "inputs": inputs,
+                "value": self.drawing.node(node)["value"],
+                "formula": formula,
+                "numbers": numbers,
+                **more,
+            }
+        )
+
+
+def _short_text(value: Any) -> str:
+    text = numbers_text(np.asarray(value)) if np.size(value) <= 6 else ""
+    return text if len(text) <= SHORT else ""
+
+
+def _elementwise(part: Part) -> bool:
+    return "elementwise" in part.consumer.op.flags
+
+
+def _is_one(value: Any) -> bool:
+    return bool(np.all(np.asarray(value) == 1))

@@ -1,0 +1,33 @@
+"""What both widgets are built on: anywidget where it is installed, else a plain object that still draws static pictures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["HAS_WIDGETS", "Widget", "trait"]
+
+try:
+    import anywidget
+    import traitlets
+except ImportError:
+    HAS_WIDGETS = False
+
+    class Widget:
+        """Keeps what a live widget would send to the page as attributes."""
+
+        def __init__(self, **traits: Any) -> None:
+            for name, value in traits.items():
+                setattr(self, name, value)
+
+    def trait(default: Any) -> Any:
+        """A value that a live widget would share with the page."""
+        return default
+
+else:
+    HAS_WIDGETS = True
+    Widget = anywidget.AnyWidget  # type: ignore[misc]
+
+    def trait(default: Any) -> Any:
+        """A value shared with the page, of the type of `default`."""
+        kinds = {dict: traitlets.Dict, str: traitlets.Unicode, bool: traitlets.Bool, int: traitlets.Int}
+        return kinds[type(default)](default).tag(sync=True)
