@@ -1,0 +1,80 @@
+"""Specs made by hand for the browser tests: a counter with weights over updates, and graphs of any number of nodes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tutorlib.viz.values import describe_value
+
+
+def _node(at: int, **more) -> dict:
+    return {
+        "id": f"n{at}", "kind": "op", "op": "add", "name": None, "letter": "add", "label": "add", "scope": "",
+        "shape": [2], "dtype": "float64", "device": "cpu", "src": None, "formula": {"forward": "z = x + y", "backward": []},
+        "requires_grad": True, "value": None, "grad": None, "spoken": f"add {at}, operation", **more,
+    }  # fmt: skip
+
+
+def wide_graph(count: int, columns: int = 20) -> dict:
+    """A forward graph of `count` ops in rows of `columns`, each fed by the one above it; every op is one step."""
+    nodes, edges, trace = [], [], []
+    layout: dict = {"nodes": {}, "edges": {}, "size": [columns * 130.0, (count // columns + 1) * 110.0]}
+    values = {"v0": describe_value(np.array([1.0, -2.0]))}
+    for i in range(count):
+        nodes.append(_node(i, value="v0"))
+        x, y = (i % columns) * 130.0 + 10, (i // columns) * 110.0 + 10
+        layout["nodes"][f"n{i}"] = [x, y, 110.0, 61.0]
+        if i >= columns:
+            edges.append(
+                {"id": f"e{i}", "s": f"n{i - columns}", "t": f"n{i}", "kind": "forward", "port": 0, "label": "(2,)", "broadcast": []}
+            )
+            layout["edges"][f"e{i}"] = [[x + 55, y - 49], [x + 55, y]]
+        trace.append(
+            {"t": i, "phase": "forward", "node": f"n{i}", "inputs": [], "value": "v0", "formula": "z = x + y", "numbers": "",
+             "spoken": f"step {i + 1} of {count}, forward, add"}
+        )  # fmt: skip
+    levels = {node["id"]: 1 for node in nodes}
+    return {
+        "version": 1, "graph": {"nodes": nodes, "edges": edges, "scopes": [], "levels": levels}, "layout": layout,
+        "trace": trace, "values": values, "text": "outline", "summary": f"{count} ops",
+    }  # fmt: skip
+
+
+def _frame(update: int, by: str, states: dict[str, np.ndarray], before: dict[str, np.ndarray], values: dict, **more) -> dict:
+    frame: dict = {"update": update, "by": by, "marks": [], "values": {}, "delta": {}, "norm": {}, "change": {}, "returned": None}
+    for name, array in states.items():
+        key = f"v{len(values)}"
+        values[key] = describe_value(array)
+        frame["values"][name] = key
+        norm = float(np.linalg.norm(np.nan_to_num(array)))
+        frame["norm"][name] = norm
+        if name in before:
+            delta = array - before[name]
+            values[key + "d"] = describe_value(delta)
+            frame["delta"][name] = key + "d"
+            frame["change"][name] = float(np.linalg.norm(np.nan_to_num(delta))) / (norm or 1.0)
+    return frame | more
+
+
+def counter_and_weights(updates: int = 12) -> dict:
+    """A counter that grows by one, a vector that shrinks by a fifth, a matrix that becomes NaN in its last update."""
+    rng = np.random.default_rng(0)
+    state = {"s0": np.array(0.0), "s1": np.array([1.0, -2.0]), "s2": rng.normal(size=(6, 10))}
+    values: dict = {}
+    frames = [_frame(0, "start", state, {}, values)]
+    for i in range(1, updates + 1):
+        before, state = state, {"s0": state["s0"] + 1, "s1": state["s1"] * 0.8, "s2": state["s2"] * 0.9}
+        if i == updates:
+            state["s2"] = state["s2"].copy()
+            state["s2"][2, 3] = np.nan
+        frames.append(_frame(i, "increment", state, before, values, returned=str(i - 1)))
+    frames[4]["marks"] = ["epoch 1"]
+    variables = [
+        {"id": "s0", "name": "state", "shape": [], "dtype": "float64"},
+        {"id": "s1", "name": "w", "shape": [2], "dtype": "float64"},
+        {"id": "s2", "name": "W1", "shape": [6, 10], "dtype": "float64"},
+    ]
+    return {
+        "version": 1, "variables": variables, "frames": frames, "values": values, "thinned": 1,
+        "text": "update  state\n0       0", "summary": f"state, w, W1 over {updates} updates.",
+    }  # fmt: skip

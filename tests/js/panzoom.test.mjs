@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fit, LARGEST, reveal, zoomAt } from "../../tutorlib/viz/js/panzoom.js";
+
+const place = (view, [x, y]) => [view.k * x + view.x, view.k * y + view.y];
+
+test("fit shows the whole picture in the middle", () => {
+  const view = fit([1000, 500], [520, 520], { pad: 10 });
+  assert.deepEqual(place(view, [0, 0]), [10, 135]);
+  assert.deepEqual(place(view, [1000, 500]), [510, 385]);
+});
+
+test("a small picture is not blown up without bound", () => {
+  assert.equal(fit([10, 10], [1000, 1000], { largest: 1.4 }).k, 1.4);
+});
+
+test("zooming keeps the point under the pointer in its place", () => {
+  const before = { k: 1, x: 40, y: -10 };
+  const after = zoomAt(before, [200, 100], 1.5);
+  const point = [(200 - before.x) / before.k, (100 - before.y) / before.k];
+  assert.deepEqual(place(after, point).map(Math.round), [200, 100]);
+});
+
+test("zoom stops at its limit without drifting", () => {
+  const view = zoomAt({ k: LARGEST, x: 7, y: 9 }, [200, 100], 2);
+  assert.deepEqual(view, { k: LARGEST, x: 7, y: 9 });
+});
+
+test("reveal moves only when it must, and as little as it can", () => {
+  const view = { k: 1, x: 0, y: 0 };
+  assert.equal(reveal(view, [50, 50, 20, 20], [200, 200]), view);
+  assert.deepEqual(reveal(view, [300, 50, 20, 20], [200, 200], 10), { k: 1, x: -130, y: 0 });
+});

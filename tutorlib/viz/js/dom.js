@@ -1,0 +1,40 @@
+// Makes elements. Text always becomes a text node or an attribute, so nothing a learner names can become markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else node.setAttribute(name, value === true ? "" : String(value));
+  }
+  for (const child of children.flat()) {
+    if (child === null || child === undefined || child === false) continue;
+    node.append(child instanceof Node ? child : document.createTextNode(String(child)));
+  }
+  return node;
+}
+
+/** An HTML element: `h("p", {class: "tl-note", onclick: f}, "text", child)`. */
+export function h(tag, attributes, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+/** The same for an SVG element. */
+export function s(tag, attributes, ...children) {
+  return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+
+/** Replace everything inside `node`. */
+export function put(node, ...children) {
+  node.replaceChildren();
+  return fill(node, null, children);
+}
+
+let views = 0;
+
+/** A prefix for element ids that no other view on the page uses. */
+export function freshPrefix() {
+  views += 1;
+  return `tl${views}-${Math.random().toString(36).slice(2, 7)}`;
+}

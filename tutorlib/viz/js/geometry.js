@@ -1,0 +1,131 @@
+// Outlines of nodes, smooth edges and arrowheads as SVG path data. Pure; the points come from Python's layout.
+
+const r = (number) => Math.round(number * 10) / 10;
+
+/** A box with corners of radius `radius`, moved inwards by `inset`. */
+export function rounded([x, y, w, h], radius, inset = 0) {
+  const [x0, y0, x1, y1] = [x + inset, y + inset, x + w - inset, y + h - inset];
+  const a = Math.max(0, Math.min(radius - inset, (x1 - x0) / 2, (y1 - y0) / 2));
+  return `M${r(x0 + a)} ${r(y0)}H${r(x1 - a)}A${r(a)} ${r(a)} 0 0 1 ${r(x1)} ${r(y0 + a)}V${r(y1 - a)}` +
+    `A${r(a)} ${r(a)} 0 0 1 ${r(x1 - a)} ${r(y1)}H${r(x0 + a)}A${r(a)} ${r(a)} 0 0 1 ${r(x0)} ${r(y1 - a)}` +
+    `V${r(y0 + a)}A${r(a)} ${r(a)} 0 0 1 ${r(x0 + a)} ${r(y0)}Z`;
+}
+
+/** A box whose left and right ends are points. */
+export function hexagon([x, y, w, h]) {
+  const tip = Math.min(h / 4, 14);
+  return `M${r(x + tip)} ${r(y)}H${r(x + w - tip)}L${r(x + w)} ${r(y + h / 2)}L${r(x + w - tip)} ${r(y + h)}` +
+    `H${r(x + tip)}L${r(x)} ${r(y + h / 2)}Z`;
+}
+
+/** The rim of a cylinder just under the top edge, and the second left edge: the marks of a shared variable. */
+export function sharedMarks([x, y, w, h]) {
+  const dip = 6;
+  return `M${r(x + 5)} ${r(y)}V${r(y + h)}M${r(x + 5)} ${r(y + 1)}Q${r(x + 5 + (w - 5) / 2)} ${r(y + dip * 2)} ` +
+    `${r(x + w)} ${r(y + 1)}`;
+}
+
+const CORNER = 10;
+
+/**
+ * A smooth path along a polyline: level and upright stretches stay straight with rounded corners, oblique ones become
+ * an S that keeps inside the box between its ends. So an edge runs only where the layout left room for it.
+ * Returns {d, tip, from}: the arrowhead at `tip` comes from the direction of `from`.
+ */
+export function smooth(points) {
+  const pieces = points.slice(1).map((end, i) => ({ start: points[i], end, way: wayOf(points[i], end) }));
+  pieces.forEach((piece, i) => {
+    if (piece.way !== "oblique") return;
+    const beside = [pieces[i - 1]?.way, pieces[i + 1]?.way].filter((way) => way && way !== "oblique");
+    piece.bend = beside[0] ?? steeper(piece.start, piece.end);
+  });
+  let d = `M${xy(points[0])}`;
+  pieces.forEach((piece, i) => {
+    const next = pieces[i + 1];
+    if (piece.bend) d += curve(piece);
+    else if (next && !next.bend && next.way !== piece.way) d += turn(piece, next);
+    else d += `L${xy(piece.end)}`;
+  });
+  const last = pieces.at(-1);
+  const [[sx, sy], [x, y]] = [last.start, last.end];
+  const from = last.bend === "upright" ? [x, sy] : last.bend === "level" ? [sx, y] : last.start;
+  return { d, tip: last.end, from };
+}
+
+const xy = ([x, y]) => `${r(x)} ${r(y)}`;
+
+function wayOf([x0, y0], [x1, y1]) {
+  if (Math.abs(x1 - x0) < 0.6) return "upright";
+  return Math.abs(y1 - y0) < 0.6 ? "level" : "oblique";
+}
+
+function steeper([x0, y0], [x1, y1]) {
+  return Math.abs(y1 - y0) >= Math.abs(x1 - x0) * 0.5 ? "upright" : "level";
+}
+
+function curve({ start: [x0, y0], end: [x1, y1], bend }) {
+  const [mx, my] = [(x0 + x1) / 2, (y0 + y1) / 2];
+  return bend === "upright"
+    ? `C${xy([x0, my])} ${xy([x1, my])} ${xy([x1, y1])}`
+    : `C${xy([mx, y0])} ${xy([mx, y1])} ${xy([x1, y1])}`;
+}
+
+/** A line to just before the corner and a round turn into the next stretch. */
+function turn({ start, end }, next) {
+  const before = Math.hypot(end[0] - start[0], end[1] - start[1]);
+  const after = Math.hypot(next.end[0] - end[0], next.end[1] - end[1]);
+  const radius = Math.min(CORNER, before / 2, after / 2);
+  const toward = ([x, y], length) => [
+    end[0] + ((x - end[0]) * radius) / (length || 1), end[1] + ((y - end[1]) * radius) / (length || 1),
+  ];
+  const [from, to] = [toward(start, before), toward(next.end, after)];
+  return `L${xy(from)}Q${xy(end)} ${xy(to)}`;
+}
+
+/** A triangle (or, when `open`, two strokes) that points at `tip`, coming from `from`. */
+export function arrowhead({ tip: [x, y], from: [fx, fy] }, { size = 8, open = false } = {}) {
+  const length = Math.hypot(x - fx, y - fy) || 1;
+  const [ux, uy] = [(x - fx) / length, (y - fy) / length];
+  const [bx, by] = [x - ux * size, y - uy * size];
+  const half = size * 0.42;
+  const left = `${r(bx - uy * half)} ${r(by + ux * half)}`;
+  const right = `${r(bx + uy * half)} ${r(by - ux * half)}`;
+  return open ? `M${left}L${r(x)} ${r(y)}L${right}` : `M${left}L${r(x)} ${r(y)}L${right}Z`;
+}
+
+/** The point half-way along a polyline. */
+export function middle(points) {
+  const lengths = points.slice(1).map(([x, y], i) => Math.hypot(x - points[i][0], y - points[i][1]));
+  let left = lengths.reduce((sum, length) => sum + length, 0) / 2;
+  for (let i = 0; i < lengths.length; i += 1) {
+    if (left <= lengths[i] && lengths[i] > 0) {
+      const share = left / lengths[i];
+      const [[x0, y0], [x1, y1]] = [points[i], points[i + 1]];
+      return [x0 + (x1 - x0) * share, y0 + (y1 - y0) * share];
+    }
+    left -= lengths[i];
+  }
+  return points[0];
+}
+
+/** The parts of a shape label such as "(32, 10)": [{text, broadcast}], with the broadcast axes marked. */
+export function labelParts(label, broadcast = []) {
+  const inner = /^\((.*)\)$/.exec(label);
+  if (!inner || !broadcast.length) return [{ text: label, broadcast: false }];
+  const dims = inner[1].split(",").map((dim) => dim.trim()).filter((dim) => dim !== "");
+  const parts = [{ text: "(", broadcast: false }];
+  dims.forEach((dim, axis) => {
+    parts.push({ text: dim, broadcast: broadcast.includes(axis) });
+    const isLast = axis === dims.length - 1;
+    if (!isLast) parts.push({ text: ", ", broadcast: false });
+    else parts.push({ text: dims.length === 1 ? ",)" : ")", broadcast: false });
+  });
+  return parts;
+}
+
+/** `text` cut to fit `width` pixels at `size` pixels a letter height, with an ellipsis. */
+export function fitText(text, width, size) {
+  const room = Math.max(1, Math.floor(width / (size * 0.535)));
+  const letters = [...text];
+  return letters.length <= room ? text : `${letters.slice(0, room - 1).join("")}…`;
+}

@@ -1,0 +1,112 @@
+// The picture of a graph: draws it once from the layout, then only toggles classes and swaps values as steps change.
+import { h, s } from "./dom.js";
+import { drawEdge } from "./graph_edge.js";
+import { eventAt, isBad, stateOf, treePositions, valueAt } from "./graph_model.js";
+import { drawNode } from "./graph_node.js";
+import { drawScopes } from "./graph_scope.js";
+import { rounded } from "./geometry.js";
+import { makeViewport } from "./viewport.js";
+
+const RING_GAP = 4.5;
+const cornerOf = (kind) => ({ op: 26, output: 26, gradient: 8, update: 8 })[kind] ?? 3;
+
+function hatchPattern(id) {
+  return s("pattern", { id, width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+    s("path", { class: "tl-hatch", d: "M0 0V7" }));
+}
+
+/** {root, setStep, setSelected, setFound, viewport, stop} for an indexed spec. `choose(id, open)` hears of clicks. */
+export function drawGraph(index, t, prefix, choose) {
+  const { spec } = index;
+  const boxes = spec.layout.nodes;
+  const places = treePositions(index);
+  const hatch = `${prefix}-hatch`;
+  const nodes = new Map();
+  const edges = new Map();
+  const ids = new Map(index.order.map((id, at) => [id, `${prefix}-${at}`]));
+
+  const edgeLayer = s("g", {});
+  for (const edge of spec.graph.edges) {
+    const drawn = drawEdge(edge, spec.layout.edges[edge.id]);
+    if (!drawn) continue;
+    edges.set(edge.id, { edge, g: drawn });
+    edgeLayer.append(drawn);
+  }
+  const nodeLayer = s("g", {});
+  for (const id of index.order) {
+    if (!boxes[id]) continue;
+    const drawn = drawNode(index.nodes.get(id), boxes[id], { id: ids.get(id), place: places.get(id), hatch });
+    nodes.set(id, drawn);
+    nodeLayer.append(drawn.g);
+  }
+  const ring = s("path", { class: "tl-ring" });
+  const chosen = s("path", { class: "tl-chosen" });
+  const layer = s("g", {}, ...drawScopes(spec), edgeLayer, nodeLayer, ring, chosen);
+  const svg = s("svg", { class: "tl-svg", role: "presentation", focusable: "false" },
+    s("defs", {}, hatchPattern(hatch)), layer);
+  const root = h("div", { class: "tl-canvas", role: "tree", tabindex: "0", "aria-label": spec.summary || t("ui_graph") }, svg);
+  const viewport = makeViewport(root, layer, spec.layout.size);
+
+  const nodeUnder = (event) => event.target.closest?.("[data-node]")?.dataset.node;
+  root.addEventListener("click", (event) => {
+    const id = nodeUnder(event);
+    if (id) choose(id, true);
+  });
+
+  const frame = (path, id, gap) => {
+    const box = id && boxes[id];
+    if (!box) return path.removeAttribute("d");
+    const [x, y, w, height] = box;
+    return path.setAttribute("d", rounded([x - gap, y - gap, w + 2 * gap, height + 2 * gap], cornerOf(index.nodes.get(id).kind) + gap));
+  };
+
+  let states = new Map();
+  let flowing = [];
+  const setStep = (step) => {
+    const next = new Map();
+    for (const [id, drawn] of nodes) {
+      const state = stateOf(index, id, step);
+      next.set(id, state);
+      if (states.get(id) !== state) {
+        drawn.g.classList.toggle("tl-future", state === "future");
+        drawn.g.classList.toggle("tl-current", state === "current");
+      }
+      const value = spec.values[valueAt(index, id, step)] ?? null;
+      drawn.show(value, isBad(value));
+    }
+    for (const { edge, g } of edges.values()) {
+      const future = next.get(edge.s) === "future" || next.get(edge.t) === "future";
+      g.classList.toggle("tl-future", future);
+    }
+    states = next;
+    const event = eventAt(index, step);
+    for (const g of flowing) g.classList.remove("tl-flow");
+    const inputs = new Set(event?.inputs ?? []);
+    flowing = [...edges.values()]
+      .filter(({ edge }) => event && edge.t === event.node && (inputs.has(edge.s) || !inputs.size))
+      .map(({ g }) => g);
+    for (const g of flowing) g.classList.add("tl-flow");
+    frame(ring, event?.node, RING_GAP);
+    if (event && boxes[event.node]) viewport.reveal(boxes[event.node]);
+  };
+
+  let selected = "";
+  const setSelected = (id, { reveal = true } = {}) => {
+    nodes.get(selected)?.g.setAttribute("aria-selected", "false");
+    selected = nodes.has(id) ? id : "";
+    frame(chosen, selected, RING_GAP + 4);
+    if (!selected) return root.removeAttribute("aria-activedescendant");
+    nodes.get(selected).g.setAttribute("aria-selected", "true");
+    root.setAttribute("aria-activedescendant", ids.get(selected));
+    if (reveal) viewport.reveal(boxes[selected]);
+    return undefined;
+  };
+
+  const setFound = (found) => {
+    const set = found && new Set(found);
+    root.classList.toggle("tl-searching", Boolean(set));
+    for (const [id, drawn] of nodes) drawn.g.classList.toggle("tl-found", Boolean(set?.has(id)));
+  };
+
+  return { root, setStep, setSelected, setFound, viewport, stop: viewport.stop };
+}

@@ -1,0 +1,35 @@
+// The legend: the signs of the roles and edges that occur in this graph, with their names.
+import { h, s } from "./dom.js";
+import { drawEdge } from "./graph_edge.js";
+import { drawNode } from "./graph_node.js";
+
+const KINDS = ["input", "shared", "constant", "op", "output", "gradient", "update", "error"];
+const EDGES = ["forward", "gradient", "saved", "update"];
+const SIGNS = { op: "op", shared: "S", input: "in", constant: "c", output: "out", gradient: "∂", update: "Δ", error: "NaN" };
+
+export function legendOf(spec, t) {
+  const kinds = new Set(spec.graph.nodes.map((node) => node.kind));
+  const edges = new Set(spec.graph.edges.map((edge) => edge.kind));
+  const rows = [
+    ...KINDS.filter((kind) => kinds.has(kind)).map((kind) => row(nodeSign(kind), t(`kind_${kind}`), t(`ui_legend_${kind}`))),
+    ...EDGES.filter((kind) => edges.has(kind)).map((kind) => row(edgeSign(kind), t(`edge_${kind}`), "")),
+  ];
+  return [h("h3", {}, t("ui_legend")), h("ul", { class: "tl-legend" }, rows),
+    spec.graph.edges.some((edge) => edge.broadcast?.length) && h("p", { class: "tl-note" }, t("ui_legend_broadcast"))];
+}
+
+function row(sign, name, note) {
+  return h("li", {}, sign, h("div", {}, h("b", {}, name), note && h("span", { class: "tl-note" }, note)));
+}
+
+function nodeSign(kind) {
+  const node = { kind, label: SIGNS[kind], letter: "", shape: null, spoken: "" };
+  const { g } = drawNode(node, [5, 4, 54, 28], { id: null, place: {}, hatch: "" });
+  for (const name of ["role", "aria-label", "aria-selected", "data-node", "id"]) g.removeAttribute(name);
+  if (kind === "error") g.classList.add("tl-bad");
+  return s("svg", { class: "tl-sign", width: 64, height: 36, "aria-hidden": "true" }, g);
+}
+
+function edgeSign(kind) {
+  return s("svg", { class: "tl-sign", width: 64, height: 22, "aria-hidden": "true" }, drawEdge({ kind }, [[6, 11], [58, 11]]));
+}

@@ -1,0 +1,93 @@
+// Draws one node: the outline of its role, its letter and name, its type, and the value it holds at the shown step.
+import { s } from "./dom.js";
+import { fitText, hexagon, rounded, sharedMarks } from "./geometry.js";
+import { heatmapUrl } from "./heatmap.js";
+import { shapeText, short } from "./numbers.js";
+
+const SMALL = 6;
+const NAME_SIZE = 13.5;
+const TYPE_SIZE = 11;
+const VALUE_SIZE = 12.5;
+const THUMB_WIDTH = 48;
+const THUMB_HEIGHT = 22;
+
+function outline(kind, box) {
+  const [x, y, w, h] = box;
+  const pill = Math.min(h / 2, 26);
+  const shape = (d, extra = "") => s("path", { d, class: `tl-shape ${extra}` });
+  const line = (d) => s("path", { d, class: "tl-mark" });
+  if (kind === "shared") return [shape(rounded(box, 3)), line(sharedMarks(box))];
+  if (kind === "gradient" || kind === "update") return [shape(hexagon(box))];
+  if (kind === "output") return [shape(rounded(box, pill)), line(rounded(box, pill, 3.5))];
+  if (kind === "error") return [shape(rounded(box, 4)), line(rounded(box, 4, 4))];
+  if (kind === "input" || kind === "constant") return [shape(rounded([x, y, w, h], 3))];
+  return [shape(rounded(box, pill))];
+}
+
+/** The words on line 1: the role's letter, unless a word of the name is that letter already, and the name. */
+export function faceName(node) {
+  const label = node.label ?? node.name ?? node.op ?? node.id;
+  const letter = node.letter ?? "";
+  const words = label.split(/[\s=/]+/);
+  return { letter: words.includes(letter) || label.startsWith("∂") ? "" : letter, label };
+}
+
+/** What line 3 shows for a value: {text} for few numbers, else {thumb, text}. */
+export function faceValue(value) {
+  if (!value) return { text: "" };
+  const few = value.shape.length < 2 && (value.stats?.size ?? 0) <= SMALL;
+  if (few || !value.thumb) return { text: value.text };
+  return { text: value.stats?.mean == null ? "" : `μ ${short(value.stats.mean, 3)}`, thumb: value.thumb };
+}
+
+function text(x, y, size, extra, ...children) {
+  return s("text", { x, y, class: `tl-text ${extra}`, "font-size": size, "text-anchor": "middle" }, ...children);
+}
+
+/** {g, show(value, bad)} for a node in its `box`; `hatch` is the id of the pattern behind alerts. */
+export function drawNode(node, box, { id, place, hatch }) {
+  const [x, y, w, h] = box;
+  const middle = x + w / 2;
+  const room = w - (node.kind === "gradient" || node.kind === "update" ? 26 : 12);
+  const waist = w - 8;
+  const rows = h >= 66 ? [-21, -4, 17] : h >= 54 ? [-17, 0.5, 18] : h >= 40 ? [-8, 9, 0] : [0, 0, 0];
+  const at = (row) => y + h / 2 + rows[row] + 4;
+  const { letter, label } = faceName(node);
+  const name = text(middle, at(0), NAME_SIZE, "tl-name");
+  if (letter) name.append(s("tspan", { class: "tl-letter", "font-size": TYPE_SIZE + 1 }, letter), " ");
+  name.append(fitText(label, room - (letter ? (letter.length + 1) * NAME_SIZE * 0.6 : 0), NAME_SIZE));
+  const type = [node.dtype, shapeText(node.shape)].filter(Boolean).join(" ");
+  const lines = [name];
+  if (h >= 40) lines.push(text(middle, at(1), TYPE_SIZE, "tl-type", fitText(type, waist, TYPE_SIZE)));
+  const face = s("g", { class: "tl-face", "aria-hidden": "true" }, ...lines);
+  const alert = s("path", { class: "tl-alert", d: rounded(box, 6), fill: `url(#${hatch})` });
+  const badge = s("g", { class: "tl-badge", "aria-hidden": "true" },
+    s("circle", { cx: x + w - 4, cy: y + 4, r: 9 }), s("text", { x: x + w - 4, y: y + 8.4, "text-anchor": "middle" }, "!"));
+  const g = s("g", {
+    id, class: `tl-node tl-k-${node.kind}`, "data-node": node.id, role: "treeitem", "aria-label": node.spoken || label,
+    "aria-level": place.level, "aria-posinset": place.position, "aria-setsize": place.size, "aria-selected": "false",
+  }, ...outline(node.kind, box), alert, face, badge);
+  let shown = null;
+  const show = (value, bad) => {
+    g.classList.toggle("tl-bad", bad || node.kind === "error");
+    if (shown === value || h < 54) return;
+    shown = value;
+    for (const old of face.querySelectorAll(".tl-value")) old.remove();
+    face.append(...drawValue(value, middle, at(2), room));
+  };
+  return { g, show };
+}
+
+function drawValue(value, middle, baseline, room) {
+  const { text: words, thumb } = faceValue(value);
+  if (!thumb) return words ? [text(middle, baseline, VALUE_SIZE, "tl-value", fitText(words, room, VALUE_SIZE))] : [];
+  const wide = words && room >= THUMB_WIDTH + 62;
+  const left = wide ? middle - (THUMB_WIDTH + 58) / 2 : middle - THUMB_WIDTH / 2;
+  const image = s("image", {
+    class: "tl-value tl-thumb", href: heatmapUrl(thumb), x: left, y: baseline - 16, width: THUMB_WIDTH, height: THUMB_HEIGHT,
+    preserveAspectRatio: "none",
+  });
+  if (!wide) return [image];
+  const mean = text(left + THUMB_WIDTH + 33, baseline, TYPE_SIZE + 0.5, "tl-value", words);
+  return [image, mean];
+}

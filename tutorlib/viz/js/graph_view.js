@@ -1,0 +1,222 @@
+// GraphView: a computation graph to explore and to step through. Everything it shows is in its first traits.
+import { button, setPressed, toolbar, transport } from "./controls.js";
+import { freshPrefix, h } from "./dom.js";
+import { formulaStrip } from "./formula_strip.js";
+import { drawGraph } from "./graph_canvas.js";
+import { detailsOf } from "./graph_details.js";
+import { legendOf } from "./graph_legend.js";
+import * as graph from "./graph_model.js";
+import css from "./graph.css";
+import { helpOf } from "./help.js";
+import { guardKeys, leaveToCell } from "./keyguard.js";
+import { translator } from "./messages.js";
+import { hidePaired } from "./paired_output.js";
+import { phaseBand } from "./phase_band.js";
+import { makePlayer } from "./player.js";
+import { searchBox } from "./search_box.js";
+import shellCss from "./shell.css";
+import { makeShell, outlineView, sidePanel } from "./shell.js";
+import { listen, makeSync } from "./sync.js";
+
+const KEYS = [
+  [["↓", "↑"], "ui_help_follow"], [["←", "→"], "ui_help_rank"], [["Enter"], "ui_help_details"],
+  [[".", ","], "ui_help_step"], [["Space"], "ui_help_play"], [["Home", "End"], "ui_help_ends"],
+  [["f", "b", "u"], "ui_help_phase"], [["+", "-", "0"], "ui_help_zoom"], [["/"], "ui_help_search"],
+  [["n"], "ui_help_nan"], [["t"], "ui_help_outline"], [["L"], "ui_help_legend"], [["?"], "ui_help_help"], [["Esc"], "ui_help_leave"],
+];
+const STEP_NAMES = {
+  first: "ui_first_step", back: "ui_step_back", backKey: ",", forward: "ui_step_forward", forwardKey: ".",
+  last: "ui_last_step", slider: "ui_step_slider",
+};
+const ZOOM = 1.3;
+
+function render({ model, el }) {
+  const t = translator(model.get("messages"));
+  const prefix = freshPrefix();
+  const shell = makeShell(el, model, shellCss + css, { label: t("ui_graph_view"), kind: "graph" });
+  const sync = makeSync(model);
+  let view = build();
+  const stopListening = listen(model, {
+    spec: () => {
+      view.stop();
+      view = build();
+    },
+    step: () => !sync.pending("step") && view.setStep(model.get("step"), { echo: false }),
+    selected: () => !sync.pending("selected") && view.select(model.get("selected"), { echo: false }),
+    theme: shell.theme.update,
+    height: () => view.setHeight(model.get("height")),
+  });
+  const showPaired = hidePaired(model.get("key"));
+
+  function build() {
+    return buildView({ model, t, prefix, shell, sync });
+  }
+
+  return () => {
+    sync.flush();
+    stopListening();
+    view.stop();
+    shell.stop();
+    showPaired();
+    shell.root.remove();
+  };
+}
+
+function buildView({ model, t, prefix, shell, sync }) {
+  const { root, status } = shell;
+  const index = graph.indexGraph(model.get("spec"));
+  const total = index.trace.length;
+  let step = graph.clampStep(index, model.get("step"));
+  let selected = "";
+  let cameFrom = null;
+
+  const canvas = drawGraph(index, t, prefix, (id) => {
+    select(id);
+    showDetails();
+  });
+  const outline = outlineView(index.spec.text ?? "", t);
+  const strip = formulaStrip(t);
+  const band = phaseBand(t);
+  band.show(index.phases, total);
+  const panel = sidePanel(t, (name) => {
+    setPressed(legendButton, name === "legend");
+    setPressed(helpButton, name === "help");
+  });
+  const player = makePlayer(() => setStep(step >= total ? 1 : step + 1), (playing) => steps.playing(playing));
+  const steps = transport(t, STEP_NAMES, {
+    first: () => jump(0), back: () => jump(step - 1), forward: () => jump(step + 1), last: () => jump(total),
+    play: () => player.toggle(), seek: (to) => jump(to), speed: () => player.nextSpeed(),
+  }, band.root);
+  const search = searchBox(t, {
+    find: (query) => graph.searchNodes(index, query),
+    visit: (id) => select(id),
+    found: canvas.setFound,
+    closed: () => canvas.root.focus(),
+  });
+  const outlineButton = button("outline", t("ui_outline"), toggleOutline, { key: "t", pressed: false });
+  const legendButton = button("legend", t("ui_legend"), toggleLegend, { key: "L", pressed: false });
+  const helpButton = button("help", t("ui_help"), toggleHelp, { key: "?", pressed: false });
+  const bar = toolbar(t("ui_toolbar"),
+    total > 0 && steps.root,
+    h("div", { class: "tl-tools" },
+      search.root,
+      button("search", t("ui_search"), () => search.open(), { key: "/" }),
+      button("zoomOut", t("ui_zoom_out"), () => canvas.viewport.zoom(1 / ZOOM), { key: "-" }),
+      button("zoomIn", t("ui_zoom_in"), () => canvas.viewport.zoom(ZOOM), { key: "+" }),
+      button("fit", t("ui_fit"), () => canvas.viewport.fit(), { key: "0" }),
+      outlineButton, legendButton, helpButton));
+  const body = h("div", { class: "tl-body" }, canvas.root, outline, panel.root);
+  root.replaceChildren(root.firstChild, bar, strip.root, body, status.root);
+
+  function showDetails() {
+    if (!selected) select(graph.eventAt(index, step)?.node ?? index.order[0]);
+    if (!selected) return;
+    panel.show("details", detailsOf(index, selected, step, t, (id) => {
+      select(id);
+      showDetails();
+    }));
+  }
+
+  function toggleLegend() {
+    if (panel.name === "legend") panel.close();
+    else panel.show("legend", legendOf(index.spec, t));
+  }
+
+  function toggleHelp() {
+    if (panel.name === "help") panel.close();
+    else panel.show("help", helpOf(KEYS, t));
+  }
+
+  function toggleOutline() {
+    const words = outline.hidden;
+    outline.hidden = !words;
+    canvas.root.hidden = words;
+    setPressed(outlineButton, words);
+    (words ? outline : canvas.root).focus();
+  }
+
+  /** Move to a step; returns whether there is another one after it. */
+  function setStep(to, { echo = true } = {}) {
+    step = graph.clampStep(index, to);
+    const event = graph.eventAt(index, step);
+    canvas.setStep(step);
+    strip.show(index, event);
+    band.moveTo(step);
+    const spoken = event?.spoken ?? t("ui_step_start", { all: total });
+    steps.set({ position: step, max: total, spoken, shown: t("ui_step_count", { step, all: total }) });
+    if (total) status.say(spoken);
+    if (panel.name === "details") showDetails();
+    if (echo) sync.set("step", step);
+    return step < total;
+  }
+
+  function jump(to) {
+    player.stop();
+    setStep(to);
+  }
+
+  function select(id, { echo = true } = {}) {
+    if (id === selected) return;
+    cameFrom = selected;
+    selected = index.nodes.has(id) ? id : "";
+    canvas.setSelected(selected);
+    if (panel.name === "details") showDetails();
+    if (echo) sync.set("selected", selected);
+  }
+
+  function walk(direction) {
+    const start = graph.eventAt(index, step)?.node ?? index.order[0];
+    const next = selected ? graph.neighbour(index, selected, direction, cameFrom) : start;
+    if (!next) return;
+    select(next);
+    status.say(index.nodes.get(next).spoken ?? next);
+  }
+
+  function nextBad() {
+    const bad = graph.badNodes(index, step);
+    if (!bad.length) return status.say(t("ui_no_nan"));
+    const next = bad[(bad.indexOf(selected) + 1) % bad.length];
+    select(next);
+    showDetails();
+    return status.say(index.nodes.get(next).spoken ?? next);
+  }
+
+  function toPhase(phase) {
+    const to = graph.phaseStep(index, phase, step);
+    if (to === null) status.say(t("ui_no_phase", { phase: t(`phase_${phase}`) }));
+    else jump(to);
+  }
+
+  function escape() {
+    if (search.isOpen) search.close();
+    else if (panel.name === "help" || panel.name === "details") panel.close();
+    else if (!outline.hidden) toggleOutline();
+    else leaveToCell(root);
+  }
+
+  const stopGuard = guardKeys(root, {
+    ArrowDown: () => walk("down"), ArrowUp: () => walk("up"), ArrowLeft: () => walk("left"), ArrowRight: () => walk("right"),
+    Enter: showDetails, ".": () => jump(step + 1), ",": () => jump(step - 1), " ": () => total && player.toggle(),
+    Home: () => jump(0), End: () => jump(total),
+    f: () => toPhase("forward"), b: () => toPhase("backward"), u: () => toPhase("update"),
+    "+": () => canvas.viewport.zoom(ZOOM), "=": () => canvas.viewport.zoom(ZOOM), "-": () => canvas.viewport.zoom(1 / ZOOM),
+    0: () => canvas.viewport.fit(), t: toggleOutline, "/": () => search.open(), n: nextBad,
+    l: toggleLegend, L: toggleLegend, "?": toggleHelp, Escape: escape,
+  });
+
+  const setHeight = (height) => body.style.setProperty("--tl-height", `${height || 420}px`);
+  setHeight(model.get("height"));
+  toggleLegend();
+  select(model.get("selected"), { echo: false });
+  setStep(step, { echo: false });
+  root.dataset.tlReady = "true";
+
+  const stop = () => {
+    player.stop();
+    stopGuard();
+    canvas.stop();
+  };
+  return { setStep, select, setHeight, stop };
+}
+
+export default () => ({ render });

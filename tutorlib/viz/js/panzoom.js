@@ -1,0 +1,35 @@
+// Where the picture stands in its window: {k, x, y} maps a point p of the picture to k·p + (x, y). Pure arithmetic.
+
+export const SMALLEST = 0.04;
+export const LARGEST = 4;
+
+/** The whole picture `[w, h]` centred in a window `[w, h]`, never larger than `largest`. */
+export function fit([width, height], [boxWidth, boxHeight], { pad = 20, largest = 1.4 } = {}) {
+  const k = Math.min((boxWidth - 2 * pad) / width, (boxHeight - 2 * pad) / height, largest);
+  const scale = Math.max(k, SMALLEST);
+  return { k: scale, x: (boxWidth - scale * width) / 2, y: (boxHeight - scale * height) / 2 };
+}
+
+/** Zoom by `factor` so that the point `[px, py]` of the window stays where it is. */
+export function zoomAt(view, [px, py], factor) {
+  const k = Math.min(LARGEST, Math.max(SMALLEST, view.k * factor));
+  const real = k / view.k;
+  return { k, x: px - (px - view.x) * real, y: py - (py - view.y) * real };
+}
+
+export function pan(view, dx, dy) {
+  return { ...view, x: view.x + dx, y: view.y + dy };
+}
+
+/** The smallest move that brings the box `[x, y, w, h]` of the picture into the window; the same view when it is there. */
+export function reveal(view, [x, y, w, h], [boxWidth, boxHeight], pad = 24) {
+  const shift = (from, length, window) => {
+    if (length + 2 * pad > window) return window / 2 - (from + length / 2);
+    if (from < pad) return pad - from;
+    if (from + length > window - pad) return window - pad - (from + length);
+    return 0;
+  };
+  const dx = shift(view.k * x + view.x, view.k * w, boxWidth);
+  const dy = shift(view.k * y + view.y, view.k * h, boxHeight);
+  return dx || dy ? pan(view, dx, dy) : view;
+}

@@ -1,0 +1,53 @@
+// A search field with the number of hits; Enter goes to the next one.
+import { h, put } from "./dom.js";
+
+/** `find(query)` → ids, `visit(id)` shows one, `closed()` is called when the person is done. */
+export function searchBox(t, { find, visit, found, closed }) {
+  let hits = [];
+  let at = -1;
+  const count = h("span", { class: "tl-count", role: "status" });
+  const input = h("input", {
+    type: "search", class: "tl-search-input", "aria-label": t("ui_search"), placeholder: t("ui_search_hint"), spellcheck: "false",
+  });
+  const root = h("div", { class: "tl-search", role: "search", hidden: true }, input, count);
+  const show = () => {
+    const text = !input.value.trim() ? "" : t(hits.length ? "ui_search_count" : "ui_search_none", { at: at + 1, all: hits.length });
+    put(count, text);
+  };
+  const go = (step) => {
+    if (!hits.length) return;
+    at = (at + step + hits.length) % hits.length;
+    visit(hits[at]);
+    show();
+  };
+  input.addEventListener("input", () => {
+    hits = find(input.value);
+    at = -1;
+    found(input.value.trim() ? hits : null);
+    if (hits.length) go(1);
+    show();
+  });
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") go(event.shiftKey ? -1 : 1);
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    close();
+  });
+  const close = () => {
+    root.hidden = true;
+    found(null);
+    closed();
+  };
+  return {
+    root,
+    open() {
+      root.hidden = false;
+      input.focus();
+      input.select();
+    },
+    close,
+    get isOpen() {
+      return !root.hidden;
+    },
+  };
+}

@@ -1,0 +1,59 @@
+// One variable at one update: what changed it, the arithmetic of the change, returned beside stored, value and change in full.
+import { h } from "./dom.js";
+import { shapeText } from "./numbers.js";
+import { arithmetic, momentOf } from "./shared_model.js";
+import { valueView } from "./value_view.js";
+
+const HEATMAP = 210;
+const CARD_NUMBERS = 6;
+
+/** Nodes for `variable` at frame `at`; `withDelta` shows the change too. */
+export function momentView(spec, variable, at, t, withDelta) {
+  const frame = spec.frames[at];
+  const moment = momentOf(spec, variable, at);
+  const sums = arithmetic(moment);
+  return [
+    h("header", { class: "tl-moment-head" },
+      h("h3", {}, variable.name),
+      h("span", { class: "tl-note" }, `${variable.dtype} ${shapeText(variable.shape)}`),
+      h("span", { class: "tl-by" }, byText(frame, t)),
+      (frame.marks ?? []).map((mark) => h("span", { class: "tl-tag" }, String(mark)))),
+    sums && arithmeticView(sums, variable, t, withDelta),
+    returnedView(frame, moment, t),
+    !sums && moment.now && h("div", { class: "tl-pair" },
+      part(t("ui_stored_value"), valueView(moment.now, t, { size: HEATMAP })),
+      withDelta && moment.delta && part(t("ui_delta"), valueView(moment.delta, t, { size: HEATMAP }))),
+  ];
+}
+
+function byText(frame, t) {
+  if (frame.update === 0) return t("ui_at_start");
+  return t("ui_update_by", { update: frame.update, by: frame.by });
+}
+
+function part(title, contents) {
+  return h("section", { class: "tl-section" }, h("h4", {}, title), contents);
+}
+
+/** `2 + 1 → 3`, one line for each number; without the change, `2 → 3`. */
+function arithmeticView(sums, variable, t, withDelta) {
+  return h("div", { class: "tl-sums", role: "group", "aria-label": t("ui_arithmetic") },
+    sums.map(({ before, sign, step, after }, i) => h("p", { class: "tl-line-sum" },
+      h("span", { class: "tl-note" }, sums.length > 1 ? `${variable.name}[${i}]` : variable.name),
+      h("span", {}, before),
+      h("span", { class: "tl-sign-of" }, withDelta && sign), h("span", { class: "tl-step" }, withDelta && step),
+      h("span", { class: "tl-arrow", "aria-label": t("ui_becomes"), role: "img" }, "→"), h("b", { class: "tl-after" }, after))));
+}
+
+/** What the call gave back beside what is stored now: the two differ by one update. */
+function returnedView(frame, moment, t) {
+  const many = !moment.now || moment.now.stats.size > CARD_NUMBERS;
+  if (many || frame.returned === null || frame.returned === undefined) return null;
+  return h("div", { class: "tl-cards" },
+    card("tl-returned", t("ui_returned"), String(frame.returned), t("ui_returned_note")),
+    card("tl-stored", t("ui_stored"), moment.now.text, t("ui_stored_note")));
+}
+
+function card(kind, title, text, note) {
+  return h("div", { class: `tl-card ${kind}` }, h("h4", {}, title), h("p", { class: "tl-big" }, text), h("p", { class: "tl-note" }, note));
+}

@@ -1,0 +1,46 @@
+// The list of shared variables: name, shape, the number or norm at the shown update, and two sparklines.
+import { sparkline } from "./chart.js";
+import { h, put } from "./dom.js";
+import { shapeText, short } from "./numbers.js";
+import { changes, isSingle, levels, percent } from "./shared_model.js";
+
+/** {root, moveTo(frame), select(id)}; `choose(id)` hears of clicks. */
+export function variableRows(spec, t, prefix, choose) {
+  const rows = spec.variables.map((variable, i) => {
+    const level = sparkline(levels(spec, variable));
+    const change = sparkline(changes(spec, variable), { height: 24, kind: "change" });
+    const number = h("b", {});
+    const share = h("span", { class: "tl-note" });
+    const root = h("div", { class: "tl-option", role: "option", id: `${prefix}-o${i}`, "aria-selected": "false", onclick: () => choose(variable.id) },
+      h("div", { class: "tl-option-name" }, h("b", { title: variable.name }, variable.name), h("span", { class: "tl-note" }, `${variable.dtype} ${shapeText(variable.shape)}`)),
+      h("div", { class: "tl-option-line" }, level.root, h("div", { class: "tl-reading" }, h("span", { class: "tl-note" }, t(isSingle(variable) ? "shared_value" : "shared_norm")), number)),
+      h("div", { class: "tl-option-line" }, change.root, h("div", { class: "tl-reading" }, h("span", { class: "tl-note" }, t("shared_change")), share)));
+    const moveTo = (frame) => {
+      level.moveTo(frame);
+      change.moveTo(frame);
+      const at = spec.frames[frame];
+      const value = spec.values[at.values[variable.id]];
+      const shown = isSingle(variable) && value ? value.text : short(at.norm?.[variable.id]);
+      put(number, shown);
+      put(share, percent(at.change?.[variable.id]));
+      root.setAttribute("aria-label", t("ui_variable_spoken", {
+        name: variable.name, shape: shapeText(variable.shape), value: shown, change: percent(at.change?.[variable.id]),
+      }));
+    };
+    return { id: variable.id, root, moveTo };
+  });
+  const root = h("div", { class: "tl-list", role: "listbox", tabindex: "0", "aria-label": t("ui_variables") }, rows.map((row) => row.root));
+  return {
+    root,
+    moveTo: (frame) => rows.forEach((row) => row.moveTo(frame)),
+    select(id) {
+      for (const row of rows) {
+        const chosen = row.id === id;
+        row.root.setAttribute("aria-selected", String(chosen));
+        if (!chosen) continue;
+        root.setAttribute("aria-activedescendant", row.root.id);
+        row.root.scrollIntoView?.({ block: "nearest" });
+      }
+    },
+  };
+}

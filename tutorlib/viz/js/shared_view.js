@@ -1,0 +1,217 @@
+// SharedView: shared variables over updates, with a scrubber. Everything it shows is in its traits.
+import { chart } from "./chart.js";
+import { button, setPressed, toolbar, transport } from "./controls.js";
+import { freshPrefix, h, put } from "./dom.js";
+import { helpOf } from "./help.js";
+import { guardKeys, leaveToCell } from "./keyguard.js";
+import { translator } from "./messages.js";
+import { hidePaired } from "./paired_output.js";
+import { makePlayer } from "./player.js";
+import css from "./shared.css";
+import * as shared from "./shared_model.js";
+import { momentView } from "./shared_moment.js";
+import { variableRows } from "./shared_rows.js";
+import shellCss from "./shell.css";
+import { makeShell, outlineView, sidePanel } from "./shell.js";
+import { short } from "./numbers.js";
+import { listen, makeSync } from "./sync.js";
+
+const KEYS = [
+  [["←", "→"], "ui_help_update"], [["Shift", "←", "→"], "ui_help_ten"], [["PgUp", "PgDn"], "ui_help_event"],
+  [["Home", "End"], "ui_help_ends_update"], [["Space"], "ui_help_play"], [["↑", "↓"], "ui_help_variable"],
+  [["d"], "ui_help_delta"], [["l"], "ui_help_log"], [["t"], "ui_help_table"], [["?"], "ui_help_help"], [["Esc"], "ui_help_leave"],
+];
+const UPDATE_NAMES = {
+  first: "ui_first_update", back: "ui_update_back", backKey: "←", forward: "ui_update_forward", forwardKey: "→",
+  last: "ui_last_update", slider: "ui_update_slider",
+};
+
+function render({ model, el }) {
+  const t = translator(model.get("messages"));
+  const prefix = freshPrefix();
+  const shell = makeShell(el, model, shellCss + css, { label: t("ui_shared_view"), kind: "shared" });
+  const sync = makeSync(model);
+  const choices = { delta: true, log: false };
+  let view = build(model.get("frame"), model.get("selected"));
+  const stopListening = listen(model, {
+    spec() {
+      const { frame, selected } = view.atEnd ? { ...view, frame: Infinity } : view;
+      view.stop();
+      view = build(frame, selected);
+    },
+    frame: () => !sync.pending("frame") && view.moveTo(model.get("frame"), { echo: false }),
+    selected: () => !sync.pending("selected") && view.select(model.get("selected"), { echo: false }),
+    theme: shell.theme.update,
+    height: () => view.setHeight(model.get("height")),
+  });
+  const showPaired = hidePaired(model.get("key"));
+
+  function build(frame, selected) {
+    return buildView({ model, t, prefix, shell, sync, choices }, frame, selected);
+  }
+
+  return () => {
+    sync.flush();
+    stopListening();
+    view.stop();
+    shell.stop();
+    showPaired();
+    shell.root.remove();
+  };
+}
+
+function buildView({ model, t, prefix, shell, sync, choices }, startFrame, startSelected) {
+  const { root, status } = shell;
+  const spec = model.get("spec");
+  const last = spec.frames.length - 1;
+  const ids = spec.variables.map((variable) => variable.id);
+  if (last < 0 || !ids.length) {
+    root.replaceChildren(root.firstChild, h("p", { class: "tl-empty" }, spec.summary || t("ui_no_updates")));
+    root.dataset.tlReady = "true";
+    const nothing = () => {};
+    return { atEnd: true, frame: 0, selected: "", moveTo: nothing, select: nothing, setHeight: nothing, stop: nothing };
+  }
+  let at = shared.clampFrame(spec, startFrame === Infinity ? last : startFrame);
+  let selected = ids.includes(startSelected) ? startSelected : ids[0];
+  let level = null;
+  const variable = () => spec.variables.find(({ id }) => id === selected);
+
+  const rows = variableRows(spec, t, prefix, (id) => select(id));
+  const moment = h("div", { class: "tl-moment" });
+  const charts = h("div", { class: "tl-charts" });
+  const main = h("div", { class: "tl-main", tabindex: "0", role: "region", "aria-label": t("ui_variable") }, moment, charts);
+  const outline = outlineView(spec.text ?? "", t);
+  const player = makePlayer(() => moveTo(at >= last ? 0 : at + 1), (playing) => scrubber.playing(playing));
+  const scrubber = transport(t, UPDATE_NAMES, {
+    first: () => jump(0), back: () => jump(at - 1), forward: () => jump(at + 1), last: () => jump(last),
+    play: () => player.toggle(), seek: (to) => jump(to), speed: () => player.nextSpeed(),
+  }, tickBand());
+  const deltaButton = button("delta", t("ui_delta_toggle"), toggleDelta, { key: "d", pressed: choices.delta });
+  const logButton = button("log", t("ui_log_toggle"), toggleLog, { key: "l", pressed: choices.log });
+  const outlineButton = button("outline", t("ui_table"), toggleOutline, { key: "t", pressed: false });
+  const helpButton = button("help", t("ui_help"), toggleHelp, { key: "?", pressed: false });
+  const panel = sidePanel(t, (name) => setPressed(helpButton, name === "help"));
+  panel.close();
+  const bar = toolbar(t("ui_toolbar"), h("div", { class: "tl-summary tl-note" }, spec.summary ?? ""),
+    h("div", { class: "tl-tools" }, deltaButton, logButton, outlineButton, helpButton));
+  const body = h("div", { class: "tl-body" }, rows.root, main, outline, panel.root);
+  const foot = h("div", { class: "tl-foot" }, scrubber.root);
+  root.replaceChildren(root.firstChild, bar, body, foot, status.root);
+
+  function tickBand() {
+    const marks = shared.ticks(spec).map(({ frame, kind, text }) =>
+      h("span", { class: `tl-tick tl-tick-${kind}`, title: text, style: `--at:${last ? frame / last : 0}` }, kind === "nan" ? "!" : kind === "mark" && text));
+    return h("div", { class: "tl-ticks", "aria-hidden": "true" }, marks);
+  }
+
+  function drawCharts() {
+    const single = shared.isSingle(variable());
+    const title = t(single ? "ui_chart_value" : "ui_chart_norm", { name: variable().name });
+    const series = shared.levels(spec, variable());
+    level = chart(series, { title, label: t("ui_chart_spoken", { title, all: last }), log: choices.log, seek: jump });
+    put(charts, level.root);
+  }
+
+  function toggleDelta() {
+    choices.delta = !choices.delta;
+    setPressed(deltaButton, choices.delta);
+    show();
+  }
+
+  function toggleLog() {
+    choices.log = !choices.log;
+    setPressed(logButton, choices.log);
+    drawCharts();
+    show();
+  }
+
+  function toggleOutline() {
+    const words = outline.hidden;
+    outline.hidden = !words;
+    rows.root.hidden = main.hidden = words;
+    setPressed(outlineButton, words);
+    (words ? outline : rows.root).focus();
+  }
+
+  function toggleHelp() {
+    if (panel.name === "help") panel.close();
+    else panel.show("help", helpOf(KEYS, t));
+  }
+
+  function show() {
+    const frame = spec.frames[at];
+    rows.moveTo(at);
+    level.moveTo(at);
+    put(moment, momentView(spec, variable(), at, t, choices.delta));
+    const spoken = t("ui_update_spoken", {
+      update: frame.update, all: spec.frames[last].update, name: variable().name, norm: short(frame.norm?.[selected]),
+      change: shared.percent(frame.change?.[selected]),
+    });
+    scrubber.set({ position: at, max: last, spoken, shown: t("ui_step_count", { step: frame.update, all: spec.frames[last].update }) });
+    status.say(spoken);
+  }
+
+  /** Move to a frame; returns whether there is another one after it. */
+  function moveTo(to, { echo = true } = {}) {
+    at = shared.clampFrame(spec, to);
+    show();
+    if (echo) sync.set("frame", at);
+    return at < last;
+  }
+
+  function jump(to) {
+    if (to === null) return;
+    player.stop();
+    moveTo(to);
+  }
+
+  function select(id, { echo = true } = {}) {
+    if (!ids.includes(id)) return;
+    selected = id;
+    rows.select(id);
+    drawCharts();
+    show();
+    if (echo) sync.set("selected", id);
+  }
+
+  const nextVariable = (way) => select(ids[ids.indexOf(selected) + way]);
+
+  function escape() {
+    if (panel.name) panel.close();
+    else if (!outline.hidden) toggleOutline();
+    else leaveToCell(root);
+  }
+
+  const stopGuard = guardKeys(root, {
+    ArrowLeft: () => jump(at - 1), ArrowRight: () => jump(at + 1),
+    "Shift+ArrowLeft": () => jump(at - 10), "Shift+ArrowRight": () => jump(at + 10),
+    PageUp: () => jump(shared.eventFrom(spec, at, -1)), PageDown: () => jump(shared.eventFrom(spec, at, 1)),
+    Home: () => jump(0), End: () => jump(last), " ": () => last > 0 && player.toggle(),
+    ArrowUp: () => nextVariable(-1), ArrowDown: () => nextVariable(1),
+    d: toggleDelta, l: toggleLog, t: toggleOutline, "?": toggleHelp, Escape: escape,
+  });
+
+  const setHeight = (height) => body.style.setProperty("--tl-height", `${height || 420}px`);
+  setHeight(model.get("height"));
+  select(selected, { echo: false });
+  root.dataset.tlReady = "true";
+
+  return {
+    moveTo, select, setHeight,
+    get atEnd() {
+      return at === last;
+    },
+    get frame() {
+      return at;
+    },
+    get selected() {
+      return selected;
+    },
+    stop() {
+      player.stop();
+      stopGuard();
+    },
+  };
+}
+
+export default () => ({ render });

@@ -1,0 +1,49 @@
+// What both widgets share around their own content: the root with its style, theme and language, the side panel.
+import { button, statusLine } from "./controls.js";
+import { h, put } from "./dom.js";
+import { followTheme } from "./theme.js";
+
+/** {root, status, theme, stop}: an empty widget root inside `el`, dressed for its page. */
+export function makeShell(el, model, css, { label, kind }) {
+  const root = h("section", {
+    class: `tl-root tl-${kind}`, "aria-label": label, lang: model.get("lang") || "en", "data-tl-ready": "false",
+  }, h("style", {}, css));
+  const status = statusLine();
+  el.append(root);
+  const theme = followTheme(root, () => model.get("theme"));
+  return { root, status, theme, stop: theme.stop };
+}
+
+/** A panel that shows one of several contents and can be closed. `shown(name)` hears of each change, "" = closed. */
+export function sidePanel(t, shown) {
+  const body = h("div", { class: "tl-panel-body", tabindex: "0", role: "region", "aria-label": t("ui_panel") });
+  const root = h("aside", { class: "tl-panel" });
+  let name = "";
+  const close = () => {
+    name = "";
+    root.hidden = true;
+    shown(name);
+  };
+  root.append(button("close", t("ui_close"), close), body);
+  return {
+    root,
+    show(next, contents) {
+      const same = name === next;
+      name = next;
+      root.hidden = false;
+      const top = same ? body.scrollTop : 0;
+      put(body, contents);
+      body.scrollTop = top;
+      shown(name);
+    },
+    close,
+    get name() {
+      return name;
+    },
+  };
+}
+
+/** The picture as words, scrollable; the text is the one Python prints. */
+export function outlineView(text, t) {
+  return h("pre", { class: "tl-outline tl-scroll", tabindex: "0", role: "region", "aria-label": t("ui_outline"), hidden: true }, text);
+}

@@ -1,0 +1,42 @@
+// Lines over updates as SVG path data. Pure; a null is a gap, so a NaN is never drawn over.
+
+const LOG_FLOOR = 1e-12;
+// Rounding errors are not a curve.
+const NOISE = 1e-9;
+const r = (number) => Math.round(number * 10) / 10;
+
+/** The range of the numbers in `series`, widened when it has no height to speak of. */
+export function rangeOf(series) {
+  const numbers = series.filter((value) => value !== null);
+  if (!numbers.length) return [0, 1];
+  const [lo, hi] = [Math.min(...numbers), Math.max(...numbers)];
+  if (hi - lo > NOISE * Math.max(Math.abs(lo), Math.abs(hi))) return [lo, hi];
+  const half = Math.abs(lo) / 2 || 0.5;
+  return [lo - half, hi + half];
+}
+
+/** log10 of magnitudes, for the log scale. */
+export function logarithms(series) {
+  return series.map((value) => (value === null ? null : Math.log10(Math.max(Math.abs(value), LOG_FLOOR))));
+}
+
+/** Functions that place update `i` and `value` in a box `[x, y, w, h]`. */
+export function scales(series, [x, y, w, h]) {
+  const [lo, hi] = rangeOf(series);
+  const last = Math.max(1, series.length - 1);
+  return { x: (i) => x + (w * i) / last, y: (value) => y + h - (h * (value - lo)) / (hi - lo), lo, hi };
+}
+
+/** Path data through all numbers; a lone number between two gaps becomes a dot. */
+export function linePath(series, box) {
+  const place = scales(series, box);
+  let d = "";
+  series.forEach((value, i) => {
+    if (value === null) return;
+    const starts = i === 0 || series[i - 1] === null;
+    const lonely = starts && (i === series.length - 1 || series[i + 1] === null);
+    d += `${starts ? "M" : "L"}${r(place.x(i))} ${r(place.y(value))}`;
+    if (lonely) d += "h0.01";
+  });
+  return d;
+}

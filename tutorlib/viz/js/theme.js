@@ -1,0 +1,36 @@
+// Finds out whether the page around the widget is light or dark, and follows it when it changes.
+
+/** "light" or "dark" for the page that holds the widget. */
+export function pageTheme(doc = document) {
+  const { body, documentElement: html } = doc;
+  if (body?.dataset.jpThemeLight) return body.dataset.jpThemeLight === "true" ? "light" : "dark";
+  if (body?.classList.contains("vscode-dark") || body?.classList.contains("vscode-high-contrast")) return "dark";
+  if (body?.classList.contains("vscode-light")) return "light";
+  const colab = html.getAttribute("theme");
+  if (colab === "dark" || colab === "light") return colab;
+  return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+}
+
+/** Keep `root.dataset.tlTheme` right; `choice()` gives the trait "auto", "light" or "dark". Returns {update, stop}. */
+export function followTheme(root, choice) {
+  const update = () => {
+    const wanted = choice();
+    root.dataset.tlTheme = wanted === "light" || wanted === "dark" ? wanted : pageTheme();
+  };
+  const observer = new MutationObserver(update);
+  observer.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "class"] });
+  observer.observe(document.documentElement, { attributes: true, attributeFilter: ["theme"] });
+  const scheme = matchMedia("(prefers-color-scheme: dark)");
+  scheme.addEventListener("change", update);
+  update();
+  const stop = () => {
+    observer.disconnect();
+    scheme.removeEventListener("change", update);
+  };
+  return { update, stop };
+}
+
+/** Whether the person asked for less movement. */
+export function lessMotion() {
+  return matchMedia("(prefers-reduced-motion: reduce)").matches;
+}

@@ -1,0 +1,67 @@
+// Shows one value in full: the number or the table, a heatmap with its scale, and the statistics with NaN, inf and zero.
+import { h } from "./dom.js";
+import { heatmap } from "./heatmap.js";
+import { short } from "./numbers.js";
+
+const MEASURES = ["min", "max", "mean", "std", "norm"];
+const COUNTS = ["nan", "inf", "zero"];
+
+/** A list of nodes for `value`; `size` bounds the heatmap in pixels. */
+export function valueView(value, t, { size = 236 } = {}) {
+  const isScalar = value.shape.length === 0;
+  const parts = [];
+  if (isScalar) parts.push(h("p", { class: "tl-big" }, value.text));
+  else if (value.table && fits(value)) parts.push(tableView(value, t));
+  if (!isScalar && value.thumb && value.stats.size > FEW) parts.push(heatmapView(value.thumb, t, size));
+  if (!isScalar && !value.table && !value.thumb) parts.push(h("p", { class: "tl-big tl-wrap" }, value.text));
+  if (value.stats && value.stats.size !== 1) parts.push(statistics(value.stats, t));
+  if (!isScalar && value.table && !fits(value)) parts.push(tableView(value, t));
+  else if (value.stats?.nan || value.stats?.inf) parts.push(h("p", { class: "tl-warning" }, t("ui_not_finite")));
+  return parts;
+}
+
+const FEW = 6;
+const fits = (value) => value.stats.size <= 16;
+
+function total(shape) {
+  const cols = shape.at(-1) ?? 1;
+  return [shape.slice(0, -1).reduce((product, dim) => product * dim, 1), cols];
+}
+
+function tableView(value, t) {
+  const [rows, cols] = total(value.shape);
+  const shown = [value.table.length, value.table[0]?.length ?? 0];
+  const body = value.table.map((row) =>
+    h("tr", {}, row.map((cell) => h("td", { class: /^-?(nan|inf)$/i.test(cell) ? "tl-warning" : null }, cell)),
+      shown[1] < cols && h("td", {}, "…")));
+  const table = h("table", { class: "tl-table" }, h("tbody", {}, body));
+  const box = h("div", { class: "tl-scroll", tabindex: "0", role: "group", "aria-label": t("ui_numbers") }, table);
+  if (shown[0] >= rows && shown[1] >= cols) return box;
+  return h("div", {}, box, h("p", { class: "tl-note" },
+    t("ui_table_cut", { rows: shown[0], cols: shown[1], all_rows: rows, all_cols: cols })));
+}
+
+function heatmapView(thumb, t, size) {
+  const bound = Math.max(Math.abs(thumb.lo), Math.abs(thumb.hi));
+  const label = t("ui_heatmap", { rows: thumb.rows, cols: thumb.cols, bound: short(bound) });
+  const canvas = heatmap(thumb, size, { class: "tl-heatmap", role: "img", "aria-label": label });
+  const side = Math.max(thumb.rows, thumb.cols);
+  const unit = Math.min(size / side, 28);
+  canvas.style.width = `${thumb.cols * unit}px`;
+  canvas.style.height = `${Math.max(thumb.rows * unit, 18)}px`;
+  const scale = h("div", { class: "tl-scale", "aria-hidden": "true" },
+    h("span", {}, short(-bound)), h("span", { class: "tl-ramp" }), h("span", {}, short(bound)));
+  return h("div", {}, canvas, scale);
+}
+
+function statistics(stats, t) {
+  const measures = MEASURES.filter((name) => stats[name] !== null && stats[name] !== undefined)
+    .map((name) => pair(t(`ui_stat_${name}`), short(stats[name])));
+  const counts = COUNTS.map((name) => pair(t(`ui_stat_${name}`), String(stats[name] ?? 0),
+    name !== "zero" && stats[name] > 0));
+  return h("dl", { class: "tl-stats" }, [...measures, ...counts]);
+}
+
+function pair(term, text, alarm = false) {
+  return h("div", { class: alarm ? "tl-warning" : null }, h("dt", {}, term), h("dd", {}, text));
+}

@@ -1,0 +1,134 @@
+// Moves an SVG group under mouse, pen and fingers: drag to pan, Ctrl+wheel or pinch to zoom around the pointer.
+import { fit, pan, reveal, zoomAt } from "./panzoom.js";
+import { lessMotion } from "./theme.js";
+
+const GLIDE = 180;
+const TEXT_LEGIBLE = 0.42;
+const LEGIBLE = 0.5;
+const COMFORTABLE = 0.85;
+const DRAG_STARTS = 4;
+
+/** `root` is the window, `layer` the moved group, `size` the picture's [w, h]. */
+export function makeViewport(root, layer, size) {
+  let view = { k: 1, x: 0, y: 0 };
+  let touched = false;
+  let frame = 0;
+  const box = () => [root.clientWidth, root.clientHeight];
+
+  const apply = () => {
+    frame = 0;
+    layer.setAttribute("transform", `translate(${view.x.toFixed(2)} ${view.y.toFixed(2)}) scale(${view.k.toFixed(4)})`);
+    root.classList.toggle("tl-far", view.k < TEXT_LEGIBLE);
+  };
+  const set = (next) => {
+    view = next;
+    if (!frame) frame = requestAnimationFrame(apply);
+  };
+  let glide = 0;
+  const glideTo = (next) => {
+    cancelAnimationFrame(glide);
+    if (lessMotion()) return set(next);
+    const [from, start] = [view, performance.now()];
+    const move = (now) => {
+      const share = Math.min(1, Math.max(0, (now - start) / GLIDE));
+      const ease = 1 - (1 - share) ** 3;
+      const mix = (key) => from[key] + (next[key] - from[key]) * ease;
+      set({ k: mix("k"), x: mix("x"), y: mix("y") });
+      if (share < 1) glide = requestAnimationFrame(move);
+    };
+    glide = requestAnimationFrame(move);
+    return undefined;
+  };
+
+  const local = (event) => {
+    const { left, top } = root.getBoundingClientRect();
+    return [event.clientX - left, event.clientY - top];
+  };
+  const onWheel = (event) => {
+    if (!event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    touched = true;
+    const unit = event.deltaMode === 1 ? 16 : 1;
+    set(zoomAt(view, local(event), Math.exp(-event.deltaY * unit * 0.002)));
+  };
+  const pointers = new Map();
+  let moved = 0;
+  const onDown = (event) => {
+    if (event.button !== 0) return;
+    pointers.set(event.pointerId, local(event));
+    moved = 0;
+  };
+  const onMove = (event) => {
+    const before = pointers.get(event.pointerId);
+    if (!before) return;
+    const now = local(event);
+    moved += Math.hypot(now[0] - before[0], now[1] - before[1]);
+    if (moved < DRAG_STARTS) return;
+    if (!root.hasPointerCapture(event.pointerId)) root.setPointerCapture(event.pointerId);
+    touched = true;
+    const other = [...pointers].find(([id]) => id !== event.pointerId)?.[1];
+    pointers.set(event.pointerId, now);
+    if (!other) return set(pan(view, now[0] - before[0], now[1] - before[1]));
+    const spread = (point) => Math.hypot(point[0] - other[0], point[1] - other[1]) || 1;
+    const centre = [(now[0] + other[0]) / 2, (now[1] + other[1]) / 2];
+    return set(zoomAt(view, centre, spread(now) / spread(before)));
+  };
+  const onUp = (event) => pointers.delete(event.pointerId);
+  const onClick = (event) => {
+    if (moved >= DRAG_STARTS) event.stopPropagation();
+    moved = 0;
+  };
+  root.addEventListener("wheel", onWheel, { passive: false });
+  root.addEventListener("pointerdown", onDown);
+  root.addEventListener("pointermove", onMove);
+  root.addEventListener("pointerup", onUp);
+  root.addEventListener("pointercancel", onUp);
+  root.addEventListener("click", onClick, true);
+
+  const whole = () => fit(size, box());
+  let start = null;
+  /** The whole graph, or, when that would be too small to read, a legible cut around where the eye should start. */
+  const first = () => {
+    const view = whole();
+    if (view.k >= LEGIBLE || !start) return view;
+    touched = true;
+    const [x, y, w, height] = start;
+    const [width, tall] = box();
+    const k = COMFORTABLE;
+    const spread = { k, x: size[0] * k <= width ? (width - size[0] * k) / 2 : width / 2 - k * (x + w / 2), y: 0 };
+    return reveal({ ...spread, y: Math.min(16, tall / 2 - k * (y + height / 2)) }, start, box());
+  };
+  const resized = new ResizeObserver(() => {
+    if (!touched && root.clientWidth) set(first());
+  });
+  resized.observe(root);
+
+  return {
+    fit() {
+      touched = false;
+      start = null;
+      glideTo(whole());
+    },
+    zoom(factor) {
+      touched = true;
+      const [w, height] = box();
+      glideTo(zoomAt(view, [w / 2, height / 2], factor));
+    },
+    reveal(target) {
+      start ??= target;
+      if (!touched) return;
+      const next = reveal(view, target, box());
+      if (next === view) return;
+      glideTo(next);
+    },
+    get scale() {
+      return view.k;
+    },
+    stop() {
+      resized.disconnect();
+      cancelAnimationFrame(frame);
+      cancelAnimationFrame(glide);
+    },
+  };
+}
