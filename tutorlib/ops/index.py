@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import operator
+from typing import Any, cast
 
 import numpy as np
 
@@ -44,7 +45,7 @@ def split_index(x: Any, index: Any) -> tuple[Index, list[Any]]:
     for item in items:
         if item is None or item is Ellipsis or isinstance(item, slice):
             if isinstance(item, slice) and any(isinstance(p, Var) for p in (item.start, item.stop, item.step)):
-                item = slice(*(p.__index__() if isinstance(p, Var) else p for p in (item.start, item.stop, item.step)))
+                item = slice(*(operator.index(cast(Any, p)) if isinstance(p, Var) else p for p in (item.start, item.stop, item.step)))
             template.append(item)
         elif isinstance(item, int | np.integer) and not isinstance(item, bool):
             template.append(int(item))
