@@ -119,11 +119,11 @@ class Shown:
 
     def _ipython_display_(self) -> None:
         picture = self.static()
-        try:
-            from IPython.display import display
-        except ImportError:
+        if _shell() is None:
             print(picture.text)
             return
+        from IPython.display import display
+
         display(picture.bundle(), raw=True)
         if is_live():
             view: Any = super()._repr_mimebundle_()  # type: ignore[misc]
@@ -147,9 +147,9 @@ def show(what: Any, **options: Any) -> Any:
     >>> import tutorlib as tl
     >>> x = tl.scalar("x")
     >>> view = show(x * x)
-    out mul [n1] float64 () = not computed
-      in x [n0] float64 ()
-      in x [n0] float64 ()
+    out mul [n0] float64 ()  (cell, line 1)
+      in x [n1] float64 ()
+      in x [n1] float64 ()
     """
     from tutorlib.viz.graph_view import GraphView
 

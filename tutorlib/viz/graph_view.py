@@ -42,11 +42,11 @@ class GraphView(Shown, Widget):
     >>> x = tl.scalar("x")
     >>> view = tl.GraphView(x * x, inputs={x: 3.0})
     >>> print(view.describe())
-    Computation graph of mul: 1 operations, 1 inputs. 1 steps.
+    Computation graph of mul: operations 1, inputs 1. Steps: 1.
     <BLANKLINE>
-    out mul [n1] float64 () = 9
-      in x [n0] float64 () = 3
-      in x [n0] float64 () = 3
+    out mul [n0] float64 () = 9  (cell, line 1)
+      in x [n1] float64 () = 3
+      in x [n1] float64 () = 3
     <BLANKLINE>
     Steps:
     step 1 of 1, forward, mul: mul = x · x, 9 = 3 · 3

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from tutorlib.viz.theme import FONT, Edge, Paint, Role, signed_colour
+from tutorlib.viz.theme import Edge, Paint, Role, signed_colour
 
 __all__ = ["arrow", "edge_path", "escape", "heatmap", "num", "shape", "text"]
 
@@ -46,7 +46,7 @@ def text(x: float, y: float, words: str, size: float, fill: str, anchor: str = "
     """One line of text with its baseline at `y`."""
     weight = ' font-weight="600"' if bold else ""
     return (
-        f'<text x="{num(x)}" y="{num(y)}" font-family="{escape(FONT)}" font-size="{num(size)}" fill="{fill}" '
+        f'<text x="{num(x)}" y="{num(y)}" font-size="{num(size)}" fill="{fill}" '
         f'text-anchor="{anchor}"{weight}{more}>{escape(words)}</text>'
     )
 

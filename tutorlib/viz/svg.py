@@ -7,7 +7,7 @@ from typing import Any
 from tutorlib.messages import message
 from tutorlib.viz.face import NORMAL, SMALL, THUMB_H, THUMB_W, face, text_width
 from tutorlib.viz.marks import arrow, edge_path, escape, heatmap, num, shape, text
-from tutorlib.viz.theme import CARD, EDGES, KINDS, TEXT, role
+from tutorlib.viz.theme import CARD, EDGES, FONT, KINDS, TEXT, role
 
 __all__ = ["card", "graph_svg"]
 
@@ -20,7 +20,7 @@ def card(width: float, height: float, title: str, body: str, theme: str = "light
     fill, border = CARD[theme]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{num(width)}" height="{num(height)}" '
-        f'viewBox="0 0 {num(width)} {num(height)}" role="img" aria-label="{escape(title)}"><title>{escape(title)}</title>'
+        f'viewBox="0 0 {num(width)} {num(height)}" font-family="{escape(FONT)}" role="img" aria-label="{escape(title)}"><title>{escape(title)}</title>'
         f'<rect x="0.5" y="0.5" width="{num(width - 1)}" height="{num(height - 1)}" rx="8" fill="{fill}" stroke="{border}"/>'
         f"{body}</svg>\n"
     )

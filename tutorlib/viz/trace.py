@@ -31,7 +31,7 @@ class Values:
 
     def add(self, array: Any, step: int = 0) -> str:
         """Store one array and return its key."""
-        entry = describe_value(array, thumb=self.left > 0)
+        entry = describe_value(array) if self.left > 0 else describe_value(array, side=0, table=0)
         if self.left <= 0 and self.thinned_from is None:
             self.thinned_from = step
         self.left -= len(json.dumps(entry))

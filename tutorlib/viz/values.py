@@ -81,10 +81,10 @@ def numbers_text(array: np.ndarray) -> str:
     return f"μ {number(stats['mean'])} σ {number(stats['std'])} min {number(stats['min'])} max {number(stats['max'])}"
 
 
-def describe_value(value: Any, *, thumb: bool = True) -> dict[str, Any]:
+def describe_value(value: Any, *, side: int = THUMB, table: int = TABLE) -> dict[str, Any]:
     """The `values` entry of the data contract for one array.
 
-    `thumb=False` leaves picture and table out (used when a trace grows beyond its size cap).
+    The thumbnail has at most `side` × `side` samples, the table `table` × `table` numbers; 0 leaves them out.
 
     >>> entry = describe_value(np.array([3.0, float("nan")]))
     >>> entry["stats"]["nan"], entry["stats"]["mean"], entry["text"]
@@ -98,8 +98,8 @@ def describe_value(value: Any, *, thumb: bool = True) -> dict[str, Any]:
         "dtype": str(array.dtype),
         "text": numbers_text(array),
         "stats": _statistics(real) if numeric else _statistics(np.zeros(0)) | {"size": int(array.size)},
-        "thumb": _thumbnail(real) if thumb and numeric and array.ndim and array.size > 1 else None,
-        "table": _table(array) if thumb and array.ndim and array.size else None,
+        "thumb": _thumbnail(real, side) if side and numeric and array.ndim and array.size > 1 else None,
+        "table": _table(array, table) if table and array.ndim and array.size else None,
     }
 
 
@@ -147,9 +147,9 @@ def _pool(rows: np.ndarray, limit: int) -> np.ndarray:
     return rows
 
 
-def _thumbnail(array: np.ndarray) -> dict[str, Any]:
+def _thumbnail(array: np.ndarray, side: int) -> dict[str, Any]:
     with np.errstate(all="ignore"):
-        rows = _pool(_as_rows(array).astype(np.float64), THUMB)
+        rows = _pool(_as_rows(array).astype(np.float64), side)
         good = np.isfinite(rows)
         limit = float(np.abs(rows[good]).max()) if good.any() else 0.0
         scaled = np.full(rows.shape, 127.0) if limit == 0 else (rows / limit + 1) * 127
@@ -163,5 +163,5 @@ def _thumbnail(array: np.ndarray) -> dict[str, Any]:
     }
 
 
-def _table(array: np.ndarray) -> list[list[str]]:
-    return [[number(v) for v in row[:TABLE]] for row in _as_rows(array)[:TABLE]]
+def _table(array: np.ndarray, most: int) -> list[list[str]]:
+    return [[number(v) for v in row[:most]] for row in _as_rows(array)[:most]]
