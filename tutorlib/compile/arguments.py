@@ -22,7 +22,7 @@ def accepted(var: Symbol, value: Any) -> Any:
     """``value`` as an array that may stand for input ``var``. Raises DTypeError or ShapeError saying how to convert
     it."""
     if isinstance(value, Tensor):
-        value = value.data
+        value = value._data
     elif isinstance(value, Symbol):
         raise ModeMixError(
             f"input {label(var)} needs a value, not the symbol {label(value)}",

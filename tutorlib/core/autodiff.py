@@ -21,6 +21,7 @@ from tutorlib.core.errors import (
     shape_text,
 )
 from tutorlib.core.graph import Constant, Symbol, Var, label
+from tutorlib.core.hold import release
 from tutorlib.core.operators import OPS
 from tutorlib.core.tensor import Parameter, Tensor
 from tutorlib.core.toposort import toposort
@@ -54,13 +55,13 @@ def _see_arrays(node: Tensor) -> tuple[Any, Sequence[Any]]:
             fix="compute the value again before each backward(), or pass retain_graph=True to the first one",
             source=node.source,
         )
-    return node.data, node.arrays
+    return node._data, node.arrays
 
 
 def _see_tensors(node: Tensor) -> tuple[Any, Sequence[Any]]:
     _see_arrays(node)
     for var, array in zip(node.inputs, node.arrays, strict=True):
-        if isinstance(var, Tensor) and var.data is not array:
+        if isinstance(var, Tensor) and var._data is not array:
             raise StaleValueError(
                 f"{label(var)} was changed after {node.op.name} used it: its recorded gradient has no derivative now",  # type: ignore[union-attr]
                 fix="take the gradient before updating the value in place",
@@ -85,13 +86,13 @@ def recorded_nodes(root: Tensor) -> list[Tensor]:
 def _seed(root: Tensor, gradient: Any, what: str) -> Any:
     """The cotangent to start from, as an array of the root's shape and dtype."""
     if gradient is None:
-        if root.data.size != 1:
+        if root._data.size != 1:
             raise ShapeError(
                 f"{what} of a value of shape {shape_text(root.shape)}: only a single number has *the* gradient",
                 fix="reduce it first: loss.sum() or loss.mean(); or weigh its elements: backward(gradient)",
             )
-        return np.ones_like(root.data) if isinstance(root.data, np.ndarray) else root.data * 0 + 1
-    seed = gradient.data if isinstance(gradient, Tensor) else gradient
+        return np.ones_like(root._data) if isinstance(root._data, np.ndarray) else root._data * 0 + 1
+    seed = gradient._data if isinstance(gradient, Tensor) else gradient
     if np.shape(seed) != root.shape:
         raise ShapeError(
             "the gradient passed in must have the shape of the value",
@@ -129,7 +130,7 @@ def run_backward(root: Tensor, gradient: Any, retain_graph: bool, create_graph: 
     release_graph()
     order = recorded_nodes(root)
     retain = retain_graph or create_graph
-    remember = retain or (len(order) <= _KEEP_NODES and sum(n.data.nbytes for n in order) <= _KEEP_BYTES)
+    remember = retain or (len(order) <= _KEEP_NODES and sum(n._data.nbytes for n in order) <= _KEEP_BYTES)
     leaves = {id(v): v for node in order for v in node.inputs if _requires_grad(v) and v.op is None}
     if root.op is None:
         leaves[id(root)] = root
@@ -146,9 +147,10 @@ def run_backward(root: Tensor, gradient: Any, retain_graph: bool, create_graph: 
             continue
         sofar = leaf._grad
         if sofar is not None:
-            grad = OPS.add(sofar if create_graph or not isinstance(sofar, Tensor) else sofar.data, grad)
+            grad = OPS.add(sofar if create_graph or not isinstance(sofar, Tensor) else sofar._data, grad)
         leaf._grad = grad if isinstance(grad, Tensor) else np.asarray(grad) if isinstance(grad, np.generic) else grad
     if not retain:
+        release(order)
         for node in order:
             node.arrays = None
             if not remember:
@@ -186,7 +188,7 @@ def _dynamic_grad(
         with enable_grad():
             walk(order, cotangents, lambda v: id(v) in path, _see_tensors, _fit_tensor, keep)
     else:
-        cotangents = {key: value.data for key, value in cotangents.items()}
+        cotangents = {key: value._data for key, value in cotangents.items()}
         with quiet():
             walk(order, cotangents, lambda v: id(v) in path, _see_arrays, _fit_array, keep, builds=False)
     found = [cotangents.get(id(v)) for v in wrt]

@@ -17,7 +17,8 @@ import numpy as np
 from tutorlib.core import observe
 from tutorlib.core.backend import CPU, HOST_TYPES, common_device, is_array, module_of, quiet, tag
 from tutorlib.core.errors import DTypeError, ModeMixError, OutOfBoundsError, ShapeError, TutorlibError, note_source
-from tutorlib.core.graph import Constant, Node, Op, Symbol, Var, aval_of, building
+from tutorlib.core.graph import FORWARD, Constant, Node, Op, Symbol, Var, aval_of, building
+from tutorlib.core.hold import hold
 from tutorlib.core.source import mark
 from tutorlib.core.tensor import Parameter, Tensor
 
@@ -34,6 +35,7 @@ state = _State()
 Tensor.recording = staticmethod(lambda: state.recording)
 _next_seq = count(1).__next__
 _new = Tensor.__new__
+_ndarray = np.ndarray
 
 
 @contextmanager
@@ -74,23 +76,48 @@ def static() -> Iterator[None]:
         state.static = before
 
 
-def apply(op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+def apply(op: Op, *args: Any, **attrs: Any) -> Any:
     """Call ``op`` on arguments of any mode."""
-    dynamic = False
+    # The short way for what is by far the commonest: host tensors, arrays and numbers, outside any special context.
+    arrays = []
+    dynamic = in_graph = requires_grad = foreign = False
     for arg in args:
         kind = type(arg)
         if kind is Tensor:
+            data = arg._data
+            if type(data) is not _ndarray:
+                return _apply_other(op, args, attrs)
             dynamic = True
-        elif kind not in HOST_TYPES:
+            arrays.append(data)
+            if arg.requires_grad:
+                requires_grad = True
+            elif arg.op is not None:
+                in_graph = True
+        elif kind in HOST_TYPES:
+            arrays.append(arg)
+            if kind is _ndarray:
+                foreign = True
+        else:
             return _apply_other(op, args, attrs)
     if not dynamic:
         return run(op, args, attrs)
     if state.static:
         return build(op, args, attrs)
-    return record(op, args, attrs)
+    try:
+        if op.quiet:
+            with quiet():
+                data = op.on_numpy(*arrays, **attrs)
+        else:
+            data = op.on_numpy(*arrays, **attrs)
+    except (ValueError, TypeError, IndexError) as error:
+        raise explained(op, arrays, attrs, error) from None
+    result = _result(op, args, arrays, attrs, data, requires_grad, in_graph)
+    if foreign and result.op is not None:
+        hold(result, [arg for arg in args if type(arg) is _ndarray])
+    return result
 
 
-Op.apply = staticmethod(apply)
+Op.__call__ = apply  # type: ignore[assignment, method-assign]
 
 
 def _apply_other(op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
@@ -124,7 +151,7 @@ def run(op: Op, arrays: Any, attrs: dict[str, Any]) -> Any:
             break
     function = op.on_numpy if where.kind == "cpu" else op.on(module_of(where))
     try:
-        if "quiet" in op.flags:
+        if op.quiet:
             with quiet():
                 result = function(*arrays, **attrs)
         else:
@@ -150,34 +177,47 @@ def explained(op: Op, values: Any, attrs: dict[str, Any], error: Exception) -> T
 
 
 def record(op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Tensor:
-    """Compute on tensors; the result is a graph node if one of them is in a graph or requires a gradient."""
-    arrays = [arg.data if isinstance(arg, Tensor) else arg for arg in args]
+    """Compute on tensors of any device; the result is a graph node if one of them is in a graph or needs a gradient."""
+    tensors = [arg for arg in args if isinstance(arg, Tensor)]
+    arrays = [arg._data if isinstance(arg, Tensor) else arg for arg in args]
     data = run(op, arrays, attrs)
+    requires_grad = any(t.requires_grad for t in tensors)
+    result = _result(op, args, arrays, attrs, data, requires_grad, any(t.op is not None for t in tensors))
+    foreign = [arg for arg in args if isinstance(arg, np.ndarray)]
+    if foreign and result.op is not None:
+        hold(result, foreign)
+    return result
+
+
+def _result(
+    op: Op,
+    args: tuple[Any, ...],
+    arrays: list[Any],
+    attrs: dict[str, Any],
+    data: Any,
+    requires_grad: bool,
+    in_graph: bool,
+) -> Tensor:
     result = _new(Tensor)
-    result.data = data if type(data) not in HOST_TYPES or type(data) is np.ndarray else np.asarray(data)
-    result.requires_grad = False
+    if type(data) is not _ndarray and type(data) in HOST_TYPES:
+        data = np.asarray(data)
+    result._data = data
     result.name = result._grad = result.cotangent = None
-    result.meta = building.meta
-    in_graph = False
-    if state.recording:
-        for arg in args:
-            if isinstance(arg, Tensor):
-                if arg.requires_grad:
-                    in_graph = True
-                    result.requires_grad = op.vjp is not None and result.data.dtype.kind == "f"
-                    break
-                in_graph = in_graph or arg.op is not None
-    if not in_graph:
+    if not (requires_grad or in_graph) or not state.recording:
+        result.requires_grad = False
         result.op = result.place = None
         result.inputs = result.arrays = ()
         result.attrs = {}
+        result.meta = FORWARD
         result.seq = 0
         return result
+    result.requires_grad = requires_grad and op.vjp is not None and data.dtype.kind == "f"
     result.op = op
     result.inputs = args
     result.arrays = arrays
     result.attrs = attrs
-    result.place = mark(2)
+    result.meta = building.meta
+    result.place = mark(3)
     result.seq = _next_seq()
     if observe.observers:
         observe.tell("on_node", result)
@@ -196,7 +236,7 @@ def as_symbol(value: Any, op: str | None = None) -> Symbol:
         return value.symbol
     if isinstance(value, Tensor):
         if value.op is None and not value.requires_grad:
-            return Constant(value.data, value.name)
+            return Constant(value._data, value.name)
         what = "computed by a recorded op" if value.op is not None else "a tensor with requires_grad=True"
         raise ModeMixError(
             f"{value.name or 'this value'} is {what}; in a symbolic graph its value would be frozen",

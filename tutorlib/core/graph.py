@@ -34,9 +34,6 @@ class Op:
         ufunc: the NumPy ufunc of the same meaning, called directly in place of ``forward``.
     """
 
-    # (op, args, attrs) -> result; set by the dispatch module, which knows the modes.
-    apply: ClassVar[Callable[[Op, tuple[Any, ...], dict[str, Any]], Any]]
-
     def __init__(
         self,
         name: str,
@@ -57,6 +54,7 @@ class Op:
         self.c = c
         self.nout = nout
         self.flags = frozenset(flags)
+        self.quiet = "quiet" in self.flags
         self.ufunc = ufunc
         self.__doc__ = doc
         self._bound: dict[int, Callable[..., Any]] = {}
@@ -71,7 +69,8 @@ class Op:
         return bound
 
     def __call__(self, *args: Any, **attrs: Any) -> Any:
-        return Op.apply(self, args, attrs)
+        """Apply the op. The dispatch module, which knows the modes, puts its ``apply`` in this place."""
+        raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -333,7 +332,7 @@ class Shared(Symbol):
 
 def fitting(value: Any, like: Shared, borrow: bool = False) -> Any:
     """``value`` as an array that shared variable ``like`` may hold; raises what ``Shared.set_value`` documents."""
-    array = value.data if isinstance(value, Var) and hasattr(value, "data") else value
+    array = value._data if isinstance(value, Var) and hasattr(value, "_data") else value
     if device_of(array).kind == "cpu":
         array = np.asarray(array)
         weak = not isinstance(value, np.ndarray | np.generic | Var)

@@ -21,18 +21,18 @@ from tutorlib.core.storage import Storage
 class Tensor(NodeView, Var):
     """A value of the dynamic mode, made by ``tl.tensor`` or by an op on tensors.
 
-    Attributes: ``data`` (the raw array; treat it as read-only), ``requires_grad``, ``grad`` (a Tensor or None),
+    Attributes: ``data`` (the array, read-only), ``requires_grad``, ``grad`` (a Tensor or None),
     ``name``. A recorded result also has ``op``, ``inputs``, ``attrs``, ``source``; ``arrays`` are the values its
     inputs had when it was recorded, so a later write to an input cannot falsify a gradient.
     """
 
     __slots__ = (
         "__weakref__",
+        "_data",
         "_grad",
         "arrays",
         "attrs",
         "cotangent",
-        "data",
         "inputs",
         "meta",
         "name",
@@ -42,7 +42,7 @@ class Tensor(NodeView, Var):
         "seq",
     )
 
-    data: Array
+    _data: Array
     op: Op | None
     inputs: tuple[Any, ...]
     arrays: Any
@@ -53,7 +53,7 @@ class Tensor(NodeView, Var):
 
     def __init__(self, data: Array, requires_grad: bool = False, name: str | None = None) -> None:
         self._start(requires_grad, name)
-        self.data = data
+        self._data = data
 
     def _start(self, requires_grad: bool, name: str | None) -> None:
         self.requires_grad = requires_grad
@@ -69,24 +69,38 @@ class Tensor(NodeView, Var):
         self.seq = 0
 
     @property
+    def data(self) -> Array:
+        """The array on its device, on the host as a read-only view. Setting it replaces a leaf's value, unrecorded."""
+        return self.numpy() if isinstance(self._data, np.ndarray) else self._data
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        if self.op is not None:
+            raise StaleValueError(
+                "the value of a recorded result cannot be replaced",
+                fix="compute a new value instead: y = y + 1, or take y.detach()",
+            )
+        self._write(self._fitting(value))
+
+    @property
     def aval(self) -> AVal:
-        return AVal(self.data.shape, self.data.dtype)
+        return AVal(self._data.shape, self._data.dtype)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.data.shape
+        return self._data.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self.data.dtype
+        return self._data.dtype
 
     @property
     def ndim(self) -> int:
-        return self.data.ndim
+        return self._data.ndim
 
     @property
     def size(self) -> int:
-        return self.data.size
+        return self._data.size
 
     @property
     def node(self) -> Tensor | None:
@@ -103,7 +117,7 @@ class Tensor(NodeView, Var):
 
     @property
     def device(self) -> Device:
-        return device_of(self.data)
+        return device_of(self._data)
 
     @property
     def grad(self) -> Tensor | None:
@@ -153,7 +167,7 @@ class Tensor(NodeView, Var):
 
     def numpy(self) -> np.ndarray:
         """The value as a read-only NumPy array (no copy on the host); ``.numpy().copy()`` gives one you may change."""
-        host = to_host(self.data).view()
+        host = to_host(self._data).view()
         host.flags.writeable = False
         return host
 
@@ -165,15 +179,15 @@ class Tensor(NodeView, Var):
 
     def item(self) -> Any:
         """The value of a one-element tensor as a Python number."""
-        if self.data.size != 1:
+        if self._data.size != 1:
             raise ShapeError(
                 f"item() needs one element, this tensor has shape {shape_text(self.shape)}",
                 fix="take one: x[0].item(), or reduce it: x.sum().item()",
             )
-        return to_host(self.data).item()
+        return to_host(self._data).item()
 
     def tolist(self) -> Any:
-        return to_host(self.data).tolist()
+        return to_host(self._data).tolist()
 
     def __float__(self) -> float:
         return float(self.item())
@@ -185,16 +199,16 @@ class Tensor(NodeView, Var):
         return bool(self.item())
 
     def __index__(self) -> int:
-        if self.data.size == 1 and self.data.dtype.kind in "iu":
+        if self._data.size == 1 and self._data.dtype.kind in "iu":
             return int(self.item())
         raise TypeError("only a one-element integer tensor can be an index")
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if spec and self.data.size == 1 else format(repr(self), spec)
+        return format(self.item(), spec) if spec and self._data.size == 1 else format(repr(self), spec)
 
     def detach(self) -> Tensor:
         """The same value, outside every graph."""
-        return Tensor(self.data, name=self.name)
+        return Tensor(self._data, name=self.name)
 
     def to(self, device: str | Device) -> Tensor:
         """The value on another device (this tensor itself when it is there already). Recorded, so gradients travel
@@ -208,15 +222,21 @@ class Tensor(NodeView, Var):
         Allowed for leaves: those with ``requires_grad`` only inside ``tl.no_grad()``, as optimisers do.
         """
         self._may_change("assign()")
-        new = value.data if isinstance(value, Tensor) else value
+        self._write(self._fitting(value))
+
+    def _fitting(self, value: Any) -> Array:
+        """``value`` as an array of our own that may take this leaf's place."""
+        new = value._data if isinstance(value, Tensor) else value
         if not is_array(new) or new.dtype != self.dtype:
             new = np.array(new, self.dtype)
+        elif new is value:
+            new = new.copy()
         if new.shape != self.shape:
             raise ShapeError("the new value has another shape", shapes=[self.shape, new.shape], fix="make a new tensor")
-        self._write(put(new, self.device))
+        return put(new, self.device)
 
     def _write(self, array: Array) -> None:
-        self.data = array
+        self._data = array
         if observe.observers:
             observe.tell("on_write", self, "in-place")
 
@@ -238,7 +258,7 @@ class Tensor(NodeView, Var):
     def _in_place(self, op: str, other: Any) -> Tensor:
         self._may_change(f"`{op}=`")
         value = getattr(OPS, {"+": "add", "-": "sub", "*": "mul", "/": "div"}[op])(
-            self.data, getattr(other, "data", other)
+            self._data, getattr(other, "data", other)
         )
         if value.shape != self.shape or not np.can_cast(value.dtype, self.dtype, "same_kind"):
             raise ShapeError(
@@ -262,21 +282,21 @@ class Tensor(NodeView, Var):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self._may_change("assignment into x[...]")
-        new = self.data.copy()
+        new = self._data.copy()
         new[index] = getattr(value, "data", value)
         self._write(new)
 
     def __copy__(self) -> Tensor:
-        return Tensor(self.data, self.requires_grad, self.name)
+        return Tensor(self._data, self.requires_grad, self.name)
 
     def __deepcopy__(self, memo: Any) -> Tensor:
-        return type(self)(self.data.copy(), self.requires_grad, self.name)
+        return type(self)(self._data.copy(), self.requires_grad, self.name)
 
     def __reduce__(self) -> Any:
-        return _unpickle, (to_host(self.data), self.requires_grad, self.name)
+        return _unpickle, (to_host(self._data), self.requires_grad, self.name)
 
     def __repr__(self) -> str:
-        body = np.array2string(to_host(self.data), separator=", ", prefix="tensor(", threshold=200)
+        body = np.array2string(to_host(self._data), separator=", ", prefix="tensor(", threshold=200)
         extra = "" if self.dtype.name in ("float64", "int64", "bool") else f", dtype={self.dtype.name}"
         where = self.device
         extra += f", device={str(where)!r}" if str(where) != "cpu" else ""
@@ -312,7 +332,7 @@ class Parameter(Tensor):
         self.symbol = Shared(self.storage, name=name)
 
     @property
-    def data(self) -> Array:
+    def _data(self) -> Array:
         return self.storage.value
 
     def _write(self, array: Array) -> None:
@@ -326,7 +346,7 @@ def as_array(data: Any, dtype: Any = None, device: str | Device | None = None, c
         raise ModeMixError("a symbol has no value to make a tensor of", fix="compute one first: expr.eval({x: …})")
     where = find_device(device) if device is not None else None
     if isinstance(data, Tensor):
-        data = data.data
+        data = data._data
     if is_array(data):
         array = data if dtype is None or data.dtype == dtype else data.astype(check_dtype(dtype))
         check_dtype(array.dtype)

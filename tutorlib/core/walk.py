@@ -39,36 +39,44 @@ def walk(
         builds: whether the rules make nodes, which are then marked as backward ones.
     """
     before = building.meta
-    for node in order:
-        outputs = node.outputs
-        arrived = [cotangents.get(id(v)) if id(v) in keep else cotangents.pop(id(v), None) for v in outputs]
-        if all(g is None for g in arrived):
-            continue
-        g = arrived[0] if len(outputs) == 1 else tuple(arrived)
-        if remember:
-            node.cotangent = g
-        out, values = see(node)
-        if builds:
-            building.meta = Meta("backward", node, node.meta.scope)
-        try:
-            rules = node.op.vjp
+    add = OPS.add
+    try:
+        for node in order:
+            op = node.op
+            outputs = node.outputs
+            if op.nout == 1:
+                key = id(outputs[0])
+                g = cotangents.get(key) if key in keep else cotangents.pop(key, None)
+                if g is None:
+                    continue
+            else:
+                g = tuple(cotangents.get(id(v)) if id(v) in keep else cotangents.pop(id(v), None) for v in outputs)
+                if all(part is None for part in g):
+                    continue
+            if remember:
+                node.cotangent = g
+            out, values = see(node)
             inputs = node.inputs
+            needs = [on_path(var) for var in inputs]
+            if builds:
+                building.meta = Meta("backward", node, node.meta.scope)
+            rules = op.vjp
             if type(rules) is tuple:
                 attrs = node.attrs
                 grads = [
-                    rule(g, out, *values, **attrs) if rule is not None and on_path(var) else None
-                    for rule, var in zip(rules, inputs, strict=True)
+                    rule(g, out, *values, **attrs) if need and rule is not None else None
+                    for need, rule in zip(needs, rules, strict=True)
                 ]
             else:
-                grads = rules(g, [on_path(v) for v in inputs], out, *values, **node.attrs)
-            for var, value, grad in zip(inputs, values, grads, strict=True):
-                if grad is None or not on_path(var):
+                grads = rules(g, needs, out, *values, **node.attrs)
+            for var, need, value, grad in zip(inputs, needs, values, grads, strict=True):
+                if grad is None or not need:
                     continue
                 grad = fit(grad, value, node, var)
                 key = id(var)
                 sofar = cotangents.get(key)
-                cotangents[key] = grad if sofar is None else OPS.add(sofar, grad)
-        finally:
-            building.meta = before
-        if observe.observers:
-            observe.tell("on_vjp", node, g, grads)
+                cotangents[key] = grad if sofar is None else add(sofar, grad)
+            if observe.observers:
+                observe.tell("on_vjp", node, g, grads)
+    finally:
+        building.meta = before

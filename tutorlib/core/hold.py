@@ -1,0 +1,64 @@
+"""Arrays of the learner's own that a recorded graph still needs: made read-only for as long as it does.
+
+A graph keeps no copy of an array passed to an op. If the learner changed it before ``backward()``, gradients would be
+silently wrong; so NumPy refuses the change, at the guilty line. The array is writable again once the graph is gone.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import numpy as np
+
+# How many recorded nodes need an array, by the array's id; only arrays that were writable before are entered.
+_needed: dict[int, int] = {}
+_releases: dict[int, weakref.finalize[Any, Any]] = {}
+
+
+def _own_arrays(array: np.ndarray) -> list[np.ndarray]:
+    """The array and the arrays that it is a view of: a change to any of them changes it."""
+    chain = []
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        chain.append(base)
+        base = base.base
+    return chain
+
+
+def hold(node: Any, arrays: list[np.ndarray]) -> None:
+    """Make ``arrays`` read-only until ``node`` is gone or ``release(node)`` is called."""
+    held = []
+    for array in arrays:
+        for one in _own_arrays(array):
+            if one.flags.writeable:
+                one.flags.writeable = False
+                _needed[id(one)] = 1
+            elif id(one) in _needed:
+                _needed[id(one)] += 1
+            else:
+                continue
+            held.append(one)
+    if held:
+        _releases[id(node)] = weakref.finalize(node, _let_go, held, id(node))
+
+
+def _let_go(held: list[np.ndarray], node_id: int) -> None:
+    _releases.pop(node_id, None)
+    # A view can be made writable only after what it views: the chain was entered view first.
+    for array in reversed(held):
+        left = _needed.get(id(array), 0) - 1
+        if left > 0:
+            _needed[id(array)] = left
+        else:
+            _needed.pop(id(array), None)
+            array.flags.writeable = True
+
+
+def release(nodes: list[Any]) -> None:
+    """Give the learner's arrays back: these nodes need them no more."""
+    if _releases:
+        for node in nodes:
+            finalizer = _releases.get(id(node))
+            if finalizer is not None:
+                finalizer()
