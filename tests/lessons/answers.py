@@ -14,7 +14,8 @@ def swap_updates(a, b):
     "L04.ex4": """
 def make_moving_average(average, keep):
     x = tl.vector("value")
-    return tl.function([x], average + (1 - keep) * (x - average), updates={average: average + (1 - keep) * (x - average)})
+    nearer = average + (1 - keep) * (x - average)
+    return tl.function([x], nearer, updates={average: nearer})
 """,
     "L04.ex5": """
 def make_what_if(loss, w):

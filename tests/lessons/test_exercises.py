@@ -26,7 +26,13 @@ WRONG = [
     for hint, codes in exercise.wrong_answers.items()
     for number, code in enumerate(codes)
 ]
-HARD_CODED = [6.0, [1.0, 2.0, 3.0], np.array([2.0, 3.0, 4.0]), lambda *arguments: 6.0, lambda *arguments: lambda *more: 6.0]
+HARD_CODED = [
+    6.0,
+    [1.0, 2.0, 3.0],
+    np.array([2.0, 3.0, 4.0]),
+    lambda *arguments: 6.0,
+    lambda *arguments: lambda *more: 6.0,
+]
 
 each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.key)
 

@@ -1,4 +1,4 @@
-"""The command `tutorlib lessons`: builds the notebooks from their sources, and checks that they are as they should be."""
+"""The command `tutorlib lessons`: builds the notebooks from their sources, and checks them."""
 
 import argparse
 import sys

@@ -29,8 +29,8 @@ class Exercise:
     """One exercise.
 
     `key` is `"L04.ex1"`; `answer` the name that the learner's cell defines; `judge(answer, rng)` the oracle, which
-    draws its inputs from `rng`, returns None for a right answer and raises `Miss` otherwise; `wrong_answers` maps a hint to
-    cells that must get it. `options` is the set of choices of a prediction, empty for everything else.
+    draws its inputs from `rng`, returns None for a right answer and raises `Miss` otherwise; `wrong_answers` maps a
+    hint to cells that must get it. `options` is the set of choices of a prediction, empty for everything else.
     """
 
     key: str

@@ -110,8 +110,10 @@ def limited(call: Callable[[], Any], seconds: float) -> Any:
     def time_up(signum: int, frame: FrameType | None) -> None:
         # An alarm that arrives while this module puts the timer back must not break it off half-way.
         if frame is not None and frame.f_code.co_filename != __file__:
+            _raise_again_on_the_next_line(frame)
             raise TimeUp
 
+    earlier_trace = sys.gettrace()
     started = time.monotonic()
     earlier_handler = signal.signal(signal.SIGALRM, time_up)
     earlier_left, earlier_interval = signal.setitimer(signal.ITIMER_REAL, seconds, ALARM_AGAIN)
@@ -120,6 +122,23 @@ def limited(call: Callable[[], Any], seconds: float) -> Any:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, earlier_handler)
+        sys.settrace(earlier_trace)
         if earlier_left:
             left = max(earlier_left - (time.monotonic() - started), 0.001)
             signal.setitimer(signal.ITIMER_REAL, left, earlier_interval)
+
+
+def _raise_again_on_the_next_line(frame: FrameType | None) -> None:
+    """Make the code's next line raise `TimeUp` too: an `except` around a loop catches the first one and goes on."""
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        if frame.f_code.co_filename == __file__:
+            return None
+        if event == "line":
+            raise TimeUp
+        return trace
+
+    sys.settrace(trace)
+    while frame is not None and frame.f_code.co_filename != __file__:
+        frame.f_trace = trace
+        frame = frame.f_back
