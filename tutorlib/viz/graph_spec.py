@@ -99,6 +99,22 @@ def _draw_symbols(roots: Sequence[Any], wrt: list[Any], limit: int) -> Drawing:
     return drawing
 
 
+def _name_gradient(drawing: Drawing, of: str, new: str) -> None:
+    """Name the gradient that an update is computed from: the first one above the new value, if it belongs to a reader of `of`."""
+    stack, seen = [new], set()
+    while stack:
+        name = stack.pop()
+        node = drawing.node(name)
+        if name in seen:
+            continue
+        seen.add(name)
+        if node["kind"] != "gradient":
+            stack.extend(edge["s"] for edge in drawing.edges_into(name) if edge["s"] != of)
+        elif not node["name"] and node["grad_of"] and any(edge["s"] == of for edge in drawing.edges_into(node["grad_of"])):
+            node["name"] = gradient_name("L", drawing.node(of)["name"] or drawing.node(of)["label"])
+            node["label"] = shorten(f"{node['name']} = {node['op']}")
+
+
 def _draw_function(function: Function, limit: int) -> Drawing:
     roots = [*function.outputs, *(new for _, new in function.updates)]
     drawing = draw_graph(roots, results=function.outputs, limit=limit)
@@ -109,6 +125,7 @@ def _draw_function(function: Function, limit: int) -> Drawing:
         update = drawing.add("update", message("widgets.new_value", name=drawing.node(of)["label"]), var=shared, update_of=of)
         source = drawing.id_of(new)
         if source is not None:
+            _name_gradient(drawing, of, source)
             drawing.connect(source, update, "update")
             drawing.node(update)["src"] = drawing.node(source)["src"]
         drawing.connect(update, of, "update")

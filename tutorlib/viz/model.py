@@ -61,6 +61,8 @@ class Drawing:
                 "requires_grad": bool(getattr(var, "requires_grad", False)),
                 "value": None,
                 "grad": None,
+                "grad_of": None,
+                "update_of": None,
                 **more,
             }
         )
@@ -115,6 +117,7 @@ def draw_graph(roots: Sequence[Any], *, results: Sequence[Any] | None = None, li
     for root in roots:
         if root.node is None:
             leaf(drawing, root)
+    _scope_leaves(drawing)
     for node in drawing.order:
         origin = getattr(node, "origin", None)
         if origin is not None and id(origin) in drawing.ids:
@@ -173,6 +176,16 @@ def _add_op(drawing: Drawing, node: Any, is_result: bool, kept: set[int]) -> Non
     if hidden:
         more = drawing.add("input", message("widgets.more_above"))
         drawing.connect(more, found)
+
+
+def _scope_leaves(drawing: Drawing) -> None:
+    """A shared variable or a constant that only one scope reads belongs to that scope."""
+    readers: dict[str, set[str]] = defaultdict(set)
+    for edge in drawing.edges:
+        readers[edge["s"]].add(drawing.node(edge["t"])["scope"])
+    for node in drawing.nodes:
+        if node["kind"] in ("shared", "constant") and len(readers[node["id"]]) == 1:
+            (node["scope"],) = readers[node["id"]]
 
 
 def _edge_kind(source: dict[str, Any], backward: bool) -> str:

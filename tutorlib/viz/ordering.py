@@ -5,6 +5,7 @@ Works on cells (an anchor with its companions) and on the dummies that carry lon
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,7 +19,9 @@ GAP_X = 28.0
 GAP_COMPANION = 26.0
 DUMMY_GAP = 14.0
 SWEEPS = 8
-STRAIGHTENINGS = 10
+STRAIGHTENINGS = 6
+FALLBACK = 0.05
+WIDEST = 400
 DUMMIES_PER_EDGE = 40
 
 
@@ -38,20 +41,11 @@ def count_crossings(upper: Sequence[int], lower: Sequence[int]) -> int:
     >>> count_crossings([0, 1], [1, 0]), count_crossings([0, 1], [0, 1]), count_crossings([0, 0], [1, 0])
     (1, 0, 0)
     """
-    ends = [low for _, low in sorted(zip(upper, lower, strict=True))]
-    size = max(ends, default=-1) + 2
-    tree = [0] * (size + 1)
+    seen: list[int] = []
     crossings = 0
-    for seen, end in enumerate(ends):
-        not_larger, i = 0, end + 1
-        while i > 0:
-            not_larger += tree[i]
-            i -= i & -i
-        crossings += seen - not_larger
-        i = end + 1
-        while i <= size:
-            tree[i] += 1
-            i += i & -i
+    for _, low in sorted(zip(upper, lower, strict=True)):
+        crossings += len(seen) - bisect_right(seen, low)
+        insort(seen, low)
     return crossings
 
 
@@ -127,58 +121,72 @@ class _Block:
 
     def order_rows(self) -> None:
         """Barycentre sweeps down and up; the order with the fewest crossings seen is kept."""
-        best, fewest = [list(row) for row in self.cells], self._crossings()
+        gaps = self._crossings()
+        best, fewest, since = [list(row) for row in self.cells], sum(gaps), 0
         for sweep in range(SWEEPS):
-            if not fewest:
+            if not fewest or since > 2:
                 break
             down = sweep % 2 == 0
+            near = self.above if down else self.below
             places = {key: i for row in self.cells for i, key in enumerate(row)}
             for row in self.cells if down else reversed(self.cells):
-                near = self.above if down else self.below
-                wish = {}
-                for i, key in enumerate(row):
-                    spots = [places[other] + 0.001 * off for other, _, off, _ in near[key]]
-                    wish[key] = (sum(spots) / len(spots) if spots else float(places[key]), i if sweep % 4 < 2 else -i)
-                row.sort(key=wish.__getitem__)
-                for i, key in enumerate(row):
-                    places[key] = i
-            self._swap_neighbours()
-            found = self._crossings()
-            if found < fewest:
-                best, fewest = [list(row) for row in self.cells], found
+                if len(row) > 1:
+                    self._sort_row(row, near, places, 1 if sweep % 4 < 2 else -1)
+            self._swap_neighbours(places, self._crossings())
+            gaps = self._crossings()
+            since += 1
+            if sum(gaps) < fewest:
+                best, fewest, since = [list(row) for row in self.cells], sum(gaps), 0
         self.cells = best
 
-    def _swap_neighbours(self) -> None:
-        """Exchange two neighbours wherever that takes crossings away."""
-        places = {key: i for row in self.cells for i, key in enumerate(row)}
+    def _sort_row(self, row: list, near, places: dict, tie: int) -> None:
+        wish = {}
+        for i, key in enumerate(row):
+            links = near[key]
+            spot = sum([places[other] + 0.001 * off for other, _, off, _ in links]) / len(links) if links else float(i)
+            wish[key] = (spot, tie * i)
+        row.sort(key=wish.__getitem__)
+        for i, key in enumerate(row):
+            places[key] = i
 
-        def spots(key, near):
-            return sorted(places[other] + 0.0001 * off for other, _, off, _ in near[key])
-
-        for row in self.cells:
-            if len(row) > 400:
+    def _swap_neighbours(self, places: dict, gaps: list[int]) -> None:
+        """Exchange two neighbours wherever that takes crossings away; only rows that touch a crossing are looked at."""
+        for at, row in enumerate(self.cells):
+            if not (1 < len(row) <= WIDEST) or not ((at and gaps[at - 1]) or (at < len(gaps) and gaps[at])):
                 continue
             for i in range(len(row) - 1):
                 a, b = row[i], row[i + 1]
                 gain = 0
                 for near in (self.above, self.below):
-                    ours, theirs = spots(a, near), spots(b, near)
-                    gain += sum(p > q for p in ours for q in theirs) - sum(p < q for p in ours for q in theirs)
+                    ours = [places[other] + 0.0001 * off for other, _, off, _ in near[a]]
+                    theirs = [places[other] + 0.0001 * off for other, _, off, _ in near[b]]
+                    for p in ours:
+                        for q in theirs:
+                            gain += (p > q) - (p < q)
                 if gain > 0:
                     row[i], row[i + 1] = b, a
                     places[a], places[b] = i + 1, i
 
-    def _crossings(self) -> int:
-        total = 0
+    def _crossings(self) -> list[int]:
+        """Crossings in the gap below each row but the last."""
+        found = []
         for upper, lower in zip(self.cells, self.cells[1:], strict=False):
-            place = {key: i for i, key in enumerate(lower)}
+            if len(upper) < 2 or len(lower) < 2:
+                # One cell cannot cross itself, but its companions' edges can.
+                if len(upper) + len(lower) < 2 or not any(self._has_companions(row[0]) for row in (upper, lower) if len(row) == 1):
+                    found.append(0)
+                    continue
+            place = {key: 3 * i + 1 for i, key in enumerate(lower)}
             starts, ends = [], []
             for i, key in enumerate(upper):
                 for other, own, off, _ in self.below[key]:
-                    starts.append(3 * i + _side(own))
-                    ends.append(3 * place[other] + _side(off))
-            total += count_crossings(starts, ends)
-        return total
+                    starts.append(3 * i + 1 + (own > 0) - (own < 0))
+                    ends.append(place[other] + (off > 0) - (off < 0))
+            found.append(count_crossings(starts, ends) if len(starts) > 1 else 0)
+        return found
+
+    def _has_companions(self, key) -> bool:
+        return isinstance(key, str) and bool(self.rows.left.get(key) or self.rows.right.get(key))
 
     def assign_x(self) -> None:
         """Pull every cell to its neighbours, row by row, keeping the order and the distances; several sweeps."""
@@ -195,13 +203,21 @@ class _Block:
                 self._settle(row, *((self.above, self.below) if down else (self.below, self.above)))
 
     def _settle(self, row, near, otherwise) -> None:
-        """Move one row to its neighbours in `near`; a cell without any there follows `otherwise`."""
+        """Move one row to its neighbours in `near`; a cell without any there follows `otherwise`, weakly."""
+        if len(row) == 1:
+            links = near[row[0]] or otherwise[row[0]]
+            if links:
+                total = sum([weight for _, _, _, weight in links])
+                self.x[row[0]] = sum([(self.x[other] + off - own) * weight for other, own, off, weight in links]) / total
+            return
         wishes, weights, steps, step = [], [], [], 0.0
         for i, key in enumerate(row):
-            pulls = [(self.x[other] + off - own, weight) for other, own, off, weight in near[key] or otherwise[key]]
-            weight = sum(w for _, w in pulls)
+            links = near[key]
+            share = 1.0 if links else FALLBACK
+            pulls = [(self.x[other] + off - own, weight * share) for other, own, off, weight in links or otherwise[key]]
+            weight = sum([w for _, w in pulls])
             wishes.append(sum(p * w for p, w in pulls) / weight if pulls else self.x[key])
-            weights.append(weight or 0.05)
+            weights.append(weight or FALLBACK)
             if i:
                 step += self.extent[row[i - 1]][1] + self.extent[key][0]
             steps.append(step)
@@ -222,10 +238,6 @@ class _Block:
                     self.placed.through.setdefault(key[0], []).append((key[1], self.x[key] - low))
         for passed in self.placed.through.values():
             passed.sort()
-
-
-def _side(offset: float) -> int:
-    return (offset > 0) - (offset < 0) + 1
 
 
 def _monotone(wishes: list[float], weights: list[float], steps: list[float]) -> list[float]:

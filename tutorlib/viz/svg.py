@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tutorlib.messages import message
-from tutorlib.viz.face import NORMAL, SMALL, THUMB_H, THUMB_W, face, text_width
+from tutorlib.viz.face import NORMAL, SMALL, THUMB_H, THUMB_W, face, shorten, text_width
 from tutorlib.viz.marks import arrow, edge_path, escape, heatmap, num, shape, text
 from tutorlib.viz.theme import CARD, EDGES, FONT, KINDS, TEXT, role
 
@@ -34,7 +34,7 @@ def graph_svg(spec: dict[str, Any], theme: str = "light") -> str:
     width, height = max(wide, legend_width), high + legend_height
     shift = (width - wide) / 2
     ink = TEXT[theme]
-    parts = []
+    parts = _scopes(graph, places["nodes"], theme)
     node_of = {node["id"]: node for node in graph["nodes"]}
     labels = []
     for edge in graph["edges"]:
@@ -86,6 +86,27 @@ def _node(node: dict[str, Any], box: list[float], values: dict[str, Any], theme:
         out.append(text(x + w, y + 4, "!", 12, CARD[theme][0], "middle", bold=True))
     out.append("</g>")
     return "".join(out)
+
+
+def _scopes(graph: dict[str, Any], places: dict[str, list[float]], theme: str) -> list[str]:
+    """A box with its title around each scope that has an area of its own; where others stand in it, none is drawn."""
+    parts = []
+    for scope in graph["scopes"]:
+        inside = {n["id"] for n in graph["nodes"] if f"{n.get('scope') or ''}/".startswith(f"{scope['id']}/")}
+        boxes = [places[name] for name in inside if name in places]
+        if not boxes:
+            continue
+        x, y = min(b[0] for b in boxes) - 8, min(b[1] for b in boxes) - 20
+        right, bottom = max(b[0] + b[2] for b in boxes) + 8, max(b[1] + b[3] for b in boxes) + 8
+        others = (box for name, box in places.items() if name not in inside)
+        if any(b[0] < right and b[0] + b[2] > x and b[1] < bottom and b[1] + b[3] > y for b in others):
+            continue
+        parts.append(
+            f'<rect x="{num(x)}" y="{num(y)}" width="{num(right - x)}" height="{num(bottom - y)}" rx="10" '
+            f'fill="{KINDS["input"].paint(theme).fill}" fill-opacity="0.5" stroke="{CARD[theme][1]}" stroke-width="1"/>'
+        )
+        parts.append(text(x + 10, y + 13, shorten(scope["title"]), 10.5, TEXT[theme], bold=True, more=' fill-opacity="0.75"'))
+    return parts
 
 
 def _shape_is_hidden(node: dict[str, Any]) -> bool:

@@ -19,6 +19,7 @@ __all__ = ["STEPS", "Values", "events"]
 BUDGET = 2_000_000
 STEPS = 5_000
 SHORT = 18
+NESTED = 4
 
 
 class Values:
@@ -137,12 +138,28 @@ class _Writer:
         target = self.drawing.node(shown["update_of"])
         new, old = numbers_text(self.drawing.arrays[name]), self._number_of(target["id"])
         numbers = f"{old} → {new}" if old and len(new) <= SHORT else ""
-        right = self.drawing.node(sources[0]) if sources else target
-        self._event("update", name, sources, f"{target['label']} ← {right['name'] or right['label']}", numbers)
+        right = self._expression(sources[0], NESTED) if sources else target["label"]
+        self._event("update", name, sources, f"{target['label']} ← {right}", numbers)
 
     def _follows_gradient(self, sources: list[str]) -> bool:
         """Ops that a learner wrote on top of gradients are the arithmetic of an update."""
         return any(source in self.after or self.drawing.node(source)["kind"] == "gradient" for source in sources)
+
+    def _expression(self, name: str, depth: int) -> str:
+        """What an op computes, with the ops inside it that have no name written out, as in `w − 0.1 · ∂L/∂w`."""
+        shown = self.drawing.node(name)
+        thing = self.drawing.objects.get(name)
+        rule = forward_of(shown["op"]) if shown["op"] and not shown["name"] and shown["kind"] != "gradient" else None
+        if rule is None or depth == 0 or thing is None:
+            return shown["name"] or shown["label"]
+
+        def said(var: Any) -> str:
+            inner = self.drawing.id_of(var)
+            words = self._expression(inner, depth - 1) if inner is not None else _short_text(var) or "…"
+            return f"({words})" if (" + " in words or " − " in words) and inner is not None else words
+
+        letters = {letter: said(var) for letter, var in zip(rule.inputs, thing.inputs, strict=False) if letter}
+        return put_in(rule.text.partition("=")[2].strip(), letters)
 
     def _term(self, part: Part, flow: Flow) -> str:
         rule = backward_of(part.consumer.op.name, part.port)
