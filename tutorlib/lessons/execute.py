@@ -3,6 +3,7 @@
 It needs nbclient and ipykernel, which the `docs` extra installs. What the cells are lives in `build.py`.
 """
 
+import json
 import os
 import tempfile
 from pathlib import Path
@@ -48,13 +49,14 @@ def execute_notebook(notebook: dict[str, Any]) -> dict[str, Any]:
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError
 
-    node = nbformat.from_dict(notebook)
+    node = nbformat.reads(json.dumps(notebook), as_version=4)
     metadata = notebook["metadata"]
     with tempfile.TemporaryDirectory() as folder:
         client = NotebookClient(
             node,
             timeout=CELL_SECONDS,
             kernel_name="python3",
+            extra_arguments=["--log-level=ERROR"],
             record_timing=False,
             store_widget_state=False,
             resources={"metadata": {"path": folder}},

@@ -70,7 +70,7 @@ def _source_problems(lesson: Lesson, folders: LessonFolders) -> Iterator[tuple[i
 def front_problems(lesson: Lesson) -> Iterator[tuple[int, str]]:
     """The front matter's values have the right form, and the folder is named after the lesson."""
     if not lesson.name.startswith(f"{lesson.id}_"):
-        yield 1, message("lessons.lint.folder_name", folder=lesson.name, id=lesson.id)
+        yield 1, message("lessons.lint.folder_name", folder=lesson.name, lesson=lesson.id)
     minutes = lesson.front["minutes"]
     if not isinstance(minutes, dict) or set(minutes) != {"teach", "exercises"}:
         yield 1, message("lessons.lint.minutes")
@@ -155,7 +155,7 @@ def link_problems(cell: Cell, lesson: Lesson, folders: LessonFolders) -> Iterato
 
 def _built_problems(lesson: Lesson, fresh: dict[str, Any], built: Path) -> Iterator[str]:
     if not built.exists():
-        yield message("lessons.lint.not_built", id=lesson.id)
+        yield message("lessons.lint.not_built", lesson=lesson.id)
         return
     there = json.loads(built.read_text(encoding="utf-8"))
     yield from stale_problems(lesson, fresh, there)
@@ -166,9 +166,9 @@ def _built_problems(lesson: Lesson, fresh: dict[str, Any], built: Path) -> Itera
 def stale_problems(lesson: Lesson, fresh: dict[str, Any], there: dict[str, Any]) -> Iterator[str]:
     """The built notebook has the cells and metadata that a build would write now, and all of them were run."""
     if _skeleton(fresh) != _skeleton(there):
-        yield message("lessons.lint.stale", id=lesson.id)
+        yield message("lessons.lint.stale", lesson=lesson.id)
     if any(cell["cell_type"] == "code" and cell["execution_count"] is None for cell in there["cells"]):
-        yield message("lessons.lint.not_run", id=lesson.id)
+        yield message("lessons.lint.not_run", lesson=lesson.id)
 
 
 def leak_problems(lesson: Lesson, there: dict[str, Any]) -> Iterator[str]:
