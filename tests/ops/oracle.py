@@ -19,8 +19,8 @@ from hypothesis.extra import numpy as hnp
 import tutorlib as tl
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-import jax  # noqa: E402
-import jax.numpy as jnp  # noqa: E402
+import jax
+import jax.numpy as jnp
 
 jax.config.update("jax_enable_x64", True)
 
