@@ -16,13 +16,17 @@ from tutorlib.compile.leaves import matrix, scalar, shared, symbol, tensor3, ten
 from tutorlib.core.autodiff import grad
 from tutorlib.core.backend import Device, default_device, device, transfers
 from tutorlib.core.config import config
+from tutorlib.core.create import tensor
+from tutorlib.core.derivatives import hessian, hvp, jacobian, jvp, vjp
 from tutorlib.core.dispatch import enable_grad, no_grad, static
 from tutorlib.core.errors import *  # noqa: F403
 from tutorlib.core.graph import Constant, Input, Node, Op, Shared, Symbol, Var, scope
 from tutorlib.core.observe import Observer, add_observer, observe, remove_observer
 from tutorlib.core.operators import OPS as _OPS
+from tutorlib.core.parameter import Parameter
+from tutorlib.core.paths import GradientPath, gradient_paths
 from tutorlib.core.storage import Storage
-from tutorlib.core.tensor import Parameter, Tensor, tensor
+from tutorlib.core.tensor import Tensor
 from tutorlib.core.toposort import leaves_of, toposort
 from tutorlib.tools.debugprint import debugprint
 

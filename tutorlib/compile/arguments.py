@@ -13,7 +13,8 @@ from tutorlib.core.dispatch import as_symbol
 from tutorlib.core.errors import DTypeError, ModeMixError, ShapeError, TutorlibError, UpdateTypeError, shape_text
 from tutorlib.core.graph import Constant, Shared, Symbol, label
 from tutorlib.core.operators import OPS
-from tutorlib.core.tensor import Parameter, Tensor
+from tutorlib.core.parameter import Parameter
+from tutorlib.core.tensor import Tensor
 
 Pairs = Mapping[Any, Any] | Iterable[tuple[Any, Any]]
 

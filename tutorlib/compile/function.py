@@ -19,7 +19,7 @@ from tutorlib.core.errors import (
     UnusedInputError,
 )
 from tutorlib.core.graph import Constant, Shared, Symbol, label
-from tutorlib.core.tensor import Parameter
+from tutorlib.core.parameter import Parameter
 from tutorlib.core.toposort import leaves_of, toposort
 
 

@@ -8,10 +8,10 @@ from typing import Any
 from tutorlib.core.aval import AVal, Dim, check_dtype
 from tutorlib.core.backend import Device
 from tutorlib.core.config import config
+from tutorlib.core.create import as_array
 from tutorlib.core.errors import ShapeError
 from tutorlib.core.graph import Input, Shared
 from tutorlib.core.storage import Storage
-from tutorlib.core.tensor import as_array
 
 
 def symbol(name: str | None = None, shape: Sequence[Dim] = (), dtype: Any = None) -> Input:

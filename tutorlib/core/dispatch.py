@@ -19,8 +19,9 @@ from tutorlib.core.backend import CPU, HOST_TYPES, common_device, is_array, modu
 from tutorlib.core.errors import DTypeError, ModeMixError, OutOfBoundsError, ShapeError, TutorlibError, note_source
 from tutorlib.core.graph import FORWARD, Constant, Node, Op, Symbol, Var, aval_of, building
 from tutorlib.core.hold import hold
+from tutorlib.core.parameter import Parameter
 from tutorlib.core.source import mark
-from tutorlib.core.tensor import Parameter, Tensor
+from tutorlib.core.tensor import Tensor
 
 
 class _State(threading.local):
@@ -202,7 +203,7 @@ def _result(
     if type(data) is not _ndarray and type(data) in HOST_TYPES:
         data = np.asarray(data)
     result._data = data
-    result.name = result._grad = result.cotangent = None
+    result.name = result._grad = result.cotangent = result.hooks = None
     if not (requires_grad or in_graph) or not state.recording:
         result.requires_grad = False
         result.op = result.place = None

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from tutorlib.core import observe
-from tutorlib.core.aval import AVal, check_dtype
+from tutorlib.core.aval import AVal
 from tutorlib.core.backend import Array, Device, device_of, is_array, put, to_host
 from tutorlib.core.backend import device as find_device
-from tutorlib.core.config import config
-from tutorlib.core.errors import DTypeError, ModeMixError, ShapeError, StaleValueError, TutorlibError, shape_text
-from tutorlib.core.graph import FORWARD, NodeView, Op, Shared, Symbol, Var
+from tutorlib.core.errors import (
+    DisconnectedError,
+    ShapeError,
+    StaleValueError,
+    shape_text,
+)
+from tutorlib.core.graph import FORWARD, NodeView, Op, Var
 from tutorlib.core.operators import OPS
 from tutorlib.core.source import Mark
-from tutorlib.core.storage import Storage
 
 
 class Tensor(NodeView, Var):
@@ -33,6 +37,7 @@ class Tensor(NodeView, Var):
         "arrays",
         "attrs",
         "cotangent",
+        "hooks",
         "inputs",
         "meta",
         "name",
@@ -60,6 +65,7 @@ class Tensor(NodeView, Var):
         self.name = name
         self._grad: Any = None
         self.cotangent: Any = None
+        self.hooks: Any = None
         self.op = None
         self.inputs = ()
         self.arrays = ()
@@ -164,6 +170,32 @@ class Tensor(NodeView, Var):
 
     # Set by the autodiff module.
     run_backward: ClassVar[Any]
+    run_retain_grad: ClassVar[Any]
+
+    def register_hook(self, hook: Callable[[Tensor], Any]) -> Callable[[], None]:
+        """Call ``hook(gradient)`` whenever a backward pass has this tensor's complete gradient.
+
+        What it returns, unless None, is the gradient from there on. Returns a function that removes the hook.
+
+        >>> import tutorlib as tl
+        >>> x = tl.tensor(1.0, requires_grad=True)
+        >>> remove = x.register_hook(lambda g: g * 10)
+        >>> (x * 3).backward(); x.grad.item()
+        30.0
+        """
+        if not self.requires_grad:
+            raise DisconnectedError("this tensor gets no gradient", fix="make it with requires_grad=True")
+        if self.hooks is None:
+            self.hooks = {}
+        key = object()
+        self.hooks[key] = hook
+        hooks = self.hooks
+        return lambda: hooks.pop(key, None)
+
+    def retain_grad(self) -> Tensor:
+        """Let backward passes store this result's gradient in ``grad`` too, as they do for leaves. Returns itself."""
+        Tensor.run_retain_grad(self)
+        return self
 
     def numpy(self) -> np.ndarray:
         """The value as a read-only NumPy array (no copy on the host); ``.numpy().copy()`` gives one you may change."""
@@ -309,109 +341,3 @@ class Tensor(NodeView, Var):
 
 def _unpickle(data: np.ndarray, requires_grad: bool, name: str | None) -> Tensor:
     return Tensor(data, requires_grad, name)
-
-
-class Parameter(Tensor):
-    """One storage, two faces: beside tensors it is a leaf tensor, beside symbols it is a shared variable.
-
-    >>> import tutorlib as tl
-    >>> w = tl.Parameter([1.0, 2.0], name="w")
-    >>> (w * w).sum().backward(); w.grad
-    tensor([2., 4.])
-    >>> x = tl.vector("x")
-    >>> double = tl.function([], updates=[(w, w.symbol * 2)])
-    >>> double(); w
-    tensor([2., 4.], requires_grad=True)
-    """
-
-    __slots__ = ("storage", "symbol")
-
-    def __init__(self, data: Any, requires_grad: bool = True, name: str | None = None) -> None:
-        self._start(requires_grad, name)
-        self.storage = Storage(as_array(data, copy=True), name)
-        self.symbol = Shared(self.storage, name=name)
-
-    @property
-    def _data(self) -> Array:
-        return self.storage.value
-
-    def _write(self, array: Array) -> None:
-        self.storage.write(array, "in-place")
-
-
-def as_array(data: Any, dtype: Any = None, device: str | Device | None = None, copy: bool = False) -> Array:
-    """``data`` (number, nested lists, array, tensor) as an array we may keep; Python floats become
-    ``config.floatX``."""
-    if isinstance(data, Symbol):
-        raise ModeMixError("a symbol has no value to make a tensor of", fix="compute one first: expr.eval({x: …})")
-    where = find_device(device) if device is not None else None
-    if isinstance(data, Tensor):
-        data = data._data
-    if is_array(data):
-        array = data if dtype is None or data.dtype == dtype else data.astype(check_dtype(dtype))
-        check_dtype(array.dtype)
-        where = where or (
-            find_device(None) if device_of(array).kind == "cpu" and type(array) is np.ndarray else device_of(array)
-        )
-        if device_of(array) != where:
-            return put(array, where)
-        return (
-            array.copy()
-            if copy and array is data
-            else (array if array.ndim or isinstance(array, np.ndarray) else np.asarray(array))
-        )
-    if isinstance(data, list | tuple) and any(isinstance(x, Tensor | Symbol) for x in data):
-        if any(isinstance(x, Symbol) for x in data):
-            raise ModeMixError(
-                "a list that holds symbols is not a value", fix="join them in the graph: tl.stack([...])"
-            )
-        if any(x.requires_grad for x in data if isinstance(x, Tensor)):
-            raise TutorlibError(
-                "making a tensor of recorded tensors would cut their gradients", fix="use tl.stack([...])"
-            )
-    try:
-        array = np.array(data)
-    except ValueError as error:
-        raise ShapeError(f"the rows have different lengths: {error}", fix="give every row the same length") from None
-    if array.dtype.kind not in "biuf":
-        raise DTypeError(
-            f"cannot make numbers of {array.dtype} data", fix="pass numbers, lists of numbers or NumPy arrays"
-        )
-    if dtype is not None:
-        array = array.astype(check_dtype(dtype))
-    elif array.dtype.kind == "f":
-        array = array.astype(config.floatX)
-    return put(array, where or find_device(None))
-
-
-def tensor(
-    data: Any,
-    requires_grad: bool = False,
-    dtype: Any = None,
-    device: str | Device | None = None,
-    name: str | None = None,
-) -> Tensor:
-    """A tensor with a copy of ``data``.
-
-    Args:
-        data: a number, nested lists, a NumPy (or CuPy) array, or a tensor.
-        requires_grad: record what is computed from it, so that ``.backward()`` gives its gradient.
-        dtype: of the result; by default that of the array, ``tl.config.floatX`` for Python floats, int64 for ints.
-        device: "cpu", "cpu:1", "gpu"; by default where the data is.
-        name: shown in drawings.
-
-    Raises DTypeError for data that is not numbers or an integer tensor with ``requires_grad``, ShapeError for ragged
-    lists.
-
-    >>> import tutorlib as tl
-    >>> tl.tensor([[1, 2], [3, 4]])
-    tensor([[1, 2],
-            [3, 4]])
-    """
-    array = as_array(data, dtype, device, copy=True)
-    if requires_grad and array.dtype.kind != "f":
-        raise DTypeError(
-            f"only floating-point tensors can have gradients, this one is {array.dtype}",
-            fix="write 1.0 instead of 1, or pass dtype=float",
-        )
-    return Tensor(array, requires_grad, name)

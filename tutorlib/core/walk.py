@@ -2,81 +2,209 @@
 
 Reverse mode: from the cost back through the nodes, each node's rule turns the cotangent of its output into cotangents
 of its inputs, and what reaches a variable by several ways is added up. Whether gradients are arrays, tensors or symbols
-depends only on what the rules are handed.
+depends only on what the rules are handed: that is a ``Domain``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from tutorlib.core import observe
-from tutorlib.core.graph import Meta, building
+from tutorlib.core.errors import FreedGraphError, StaleValueError
+from tutorlib.core.graph import Constant, Meta, Symbol, building, label
 from tutorlib.core.operators import OPS
+from tutorlib.core.tensor import Tensor
 
-See = Callable[[Any], tuple[Any, Sequence[Any]]]
+
+class Domain(NamedTuple):
+    """What rules compute with.
+
+    ``see(node)`` gives what a rule is handed, (output or outputs, inputs); ``fit(cotangent, value, node)`` undoes
+    broadcasting and dtype promotion; ``builds`` says whether rules make nodes, which are then marked as backward ones.
+    """
+
+    see: Callable[[Any], tuple[Any, Sequence[Any]]]
+    fit: Callable[[Any, Any, Any], Any]
+    builds: bool
 
 
 def walk(
+    domain: Domain,
     order: Iterable[Any],
     cotangents: dict[int, Any],
     on_path: Callable[[Any], bool],
-    see: See,
-    fit: Callable[[Any, Any, Any, Any], Any],
     keep: frozenset[int] = frozenset(),
     remember: bool = False,
-    builds: bool = True,
+    arrive: Mapping[int, Callable[[Any], Any]] | None = None,
 ) -> None:
     """Carry ``cotangents`` (by ``id`` of variable) from the outputs of the nodes in ``order`` to their inputs.
 
     Args:
+        domain: arrays, tensors or symbols.
         order: nodes, each before those it uses.
         on_path: whether an input variable leads to something a gradient is wanted for.
-        see: what a node's rule is handed, as (output or outputs, inputs).
-        fit: ``fit(cotangent, value, node, var)`` undoes broadcasting and dtype promotion.
         keep: ids of intermediate variables whose cotangent is a result, not to be dropped on the way.
         remember: leave each cotangent on its (dynamic) node, for drawing.
-        builds: whether the rules make nodes, which are then marked as backward ones.
+        arrive: by id of variable: called with its complete cotangent, and may return another one to go on with.
     """
     before = building.meta
     add = OPS.add
     try:
         for node in order:
-            op = node.op
             outputs = node.outputs
-            if op.nout == 1:
+            if node.op.nout == 1:
                 key = id(outputs[0])
                 g = cotangents.get(key) if key in keep else cotangents.pop(key, None)
                 if g is None:
                     continue
+                if arrive and key in arrive:
+                    g = arrive[key](g)
+                    if key in keep:
+                        cotangents[key] = g
             else:
                 g = tuple(cotangents.get(id(v)) if id(v) in keep else cotangents.pop(id(v), None) for v in outputs)
                 if all(part is None for part in g):
                     continue
             if remember:
                 node.cotangent = g
-            out, values = see(node)
-            inputs = node.inputs
-            needs = [on_path(var) for var in inputs]
-            if builds:
-                building.meta = Meta("backward", node, node.meta.scope)
-            rules = op.vjp
-            if type(rules) is tuple:
-                attrs = node.attrs
-                grads = [
-                    rule(g, out, *values, **attrs) if need and rule is not None else None
-                    for need, rule in zip(needs, rules, strict=True)
-                ]
-            else:
-                grads = rules(g, needs, out, *values, **node.attrs)
-            for var, need, value, grad in zip(inputs, needs, values, grads, strict=True):
-                if grad is None or not need:
-                    continue
-                grad = fit(grad, value, node, var)
+            parts = pulled_back(domain, node, g, on_path)
+            for var, grad in parts:
                 key = id(var)
                 sofar = cotangents.get(key)
                 cotangents[key] = grad if sofar is None else add(sofar, grad)
             if observe.observers:
-                observe.tell("on_vjp", node, g, grads)
+                observe.tell("on_vjp", node, g, parts)
     finally:
         building.meta = before
+
+
+def pulled_back(domain: Domain, node: Any, g: Any, on_path: Callable[[Any], bool]) -> list[tuple[Any, Any]]:
+    """The cotangents that one node sends to its inputs, as pairs (input, cotangent), for inputs on the path only."""
+    see, fit, builds = domain
+    out, values = see(node)
+    inputs = node.inputs
+    needs = [on_path(var) for var in inputs]
+    if builds:
+        building.meta = Meta("backward", node, node.meta.scope)
+    rules = node.op.vjp
+    if type(rules) is tuple:
+        attrs = node.attrs
+        grads = [
+            rule(g, out, *values, **attrs) if need and rule is not None else None
+            for need, rule in zip(needs, rules, strict=True)
+        ]
+    else:
+        grads = rules(g, needs, out, *values, **node.attrs)
+    return [
+        (var, fit(grad, value, node))
+        for var, need, value, grad in zip(inputs, needs, values, grads, strict=True)
+        if need and grad is not None
+    ]
+
+
+def dependents(order: Iterable[Any], wrt: Iterable[Any], blocked: Iterable[Any] = ()) -> set[int]:
+    """Ids of variables that depend on ``wrt`` through differentiable positions of ops.
+
+    ``order`` is topological, first nodes first; no dependence goes through a ``blocked`` variable.
+    """
+    stop = {id(v) for v in blocked}
+    path = {id(v) for v in wrt} - stop
+    for node in order:
+        rules = node.op.vjp
+        if rules is None:
+            continue
+        positions = zip(node.inputs, rules if type(rules) is tuple else [True] * len(node.inputs), strict=True)
+        if any(rule is not None and id(var) in path for var, rule in positions):
+            path.update(id(out) for out in node.outputs if out.dtype.kind == "f" and id(out) not in stop)
+    return path
+
+
+# ---- arrays and tensors ----
+
+
+def _see_arrays(node: Tensor) -> tuple[Any, Sequence[Any]]:
+    if node.arrays is None:
+        raise FreedGraphError(
+            f"the graph of {node.op.name if node.op else 'this value'} was used up by an earlier backward pass",
+            fix="compute the value again before each backward(), or pass retain_graph=True to the first one",
+            source=node.source,
+        )
+    return node._data, node.arrays
+
+
+def _see_tensors(node: Tensor) -> tuple[Any, Sequence[Any]]:
+    _see_arrays(node)
+    for var, array in zip(node.inputs, node.arrays, strict=True):
+        if isinstance(var, Tensor) and var._data is not array:
+            name = node.op.name if node.op else "an op"
+            raise StaleValueError(
+                f"{label(var)} was changed after {name} used it: its recorded gradient has no derivative now",
+                fix="take the gradient before updating the value in place",
+                source=node.source,
+            )
+    return node, node.inputs
+
+
+def _fit_array(grad: Any, value: Any, node: Any) -> Any:
+    if grad.shape != value.shape:
+        grad = OPS.unbroadcast(grad, value)
+    return grad if grad.dtype == value.dtype else grad.astype(value.dtype)
+
+
+def _fit_tensor(grad: Any, value: Any, node: Any) -> Any:
+    if grad.shape != value.shape:
+        grad = OPS.unbroadcast(grad, value)
+    return grad if grad.dtype == value.dtype else OPS.cast(grad, value.dtype)
+
+
+# ---- symbols ----
+
+# Ops whose output has, whatever the dims, the shape of their last input.
+_LIKE = frozenset({"unbroadcast", "broadcast_like", "reshape_like", "zeros_like", "ones_like"})
+
+
+def shape_source(var: Any) -> Any:
+    """A variable surely of the same shape as ``var``, as far up the graph as can be proved without knowing dims."""
+    while isinstance(var, Symbol) and var.node is not None:
+        node = var.node
+        if node.op.name in _LIKE:
+            var = node.inputs[-1]
+        elif "elementwise" in node.op.flags:
+            arrays = [v for v in node.inputs if v.ndim or node.outputs[0].ndim == 0]
+            sources = {id(v): v for v in arrays}
+            if len(sources) != 1 or arrays[0].ndim != var.ndim:
+                return var
+            var = arrays[0]
+        else:
+            return var
+    return var
+
+
+def _same_shape(grad: Symbol, value: Symbol, node: Any) -> bool:
+    """Whether a cotangent surely has the shape of the input it belongs to."""
+    if grad.aval.known and value.aval.known:
+        return grad.shape == value.shape
+    if "elementwise" in node.op.flags:
+        # The cotangent of an elementwise op has its output's shape, even where a rule built it from other parts.
+        return shape_source(grad) is shape_source(value) or shape_source(node.outputs[0]) is shape_source(value)
+    # Of the other ops only those that stretch give a cotangent of another shape than the input.
+    stretches = "stretches" in node.op.flags and (node.op.name != "matmul" or grad.ndim > 2)
+    return grad.ndim == value.ndim and not stretches
+
+
+def _fit_symbol(grad: Any, value: Any, node: Any) -> Any:
+    if not _same_shape(grad, value, node):
+        grad = OPS.unbroadcast(grad, value)
+    return grad if grad.dtype == value.dtype else OPS.cast(grad, value.dtype)
+
+
+def _see_symbols(node: Any) -> tuple[Any, Sequence[Any]]:
+    # A rule sees a Python scalar as the learner wrote it, as it does in dynamic mode.
+    inputs = [v.value if type(v) is Constant and v.aval.weak else v for v in node.inputs]
+    return node.outputs[0] if len(node.outputs) == 1 else node.outputs, inputs
+
+
+ARRAYS = Domain(_see_arrays, _fit_array, builds=False)
+TENSORS = Domain(_see_tensors, _fit_tensor, builds=True)
+SYMBOLS = Domain(_see_symbols, _fit_symbol, builds=True)
