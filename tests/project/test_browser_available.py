@@ -25,10 +25,11 @@ def run(tmp_path):
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "CI"))} | {
             "PATH": str(path),
             "PLAYWRIGHT_BROWSERS_PATH": str(tmp_path / "browsers"),
-            "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD": "1",
+            "PLAYWRIGHT_DOWNLOAD_HOST": "http://127.0.0.1:9",
             "PYTHONPATH": str(ROOT),
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         }
-        command = [sys.executable, "-m", "pytest", "-p", "tests.browser_available", "-p", "no:cacheprovider", "-n2"]
+        command = [sys.executable, "-m", "pytest", "-p", "tests.browser_available", "-p", "xdist.plugin", "-n2"]
         return subprocess.run(
             command, cwd=tmp_path, env=environment | more, capture_output=True, text=True, timeout=120, check=False
         )

@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import urllib.parse
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(line, flush=True)
     if find_spec("jupyterlab") is None:
         return _stop(message("cli.lab.no_jupyterlab", python=sys.executable))
-    trust(folder / change.path for change in changes if change.path.endswith(".ipynb"))
+    trust([folder / change.path for change in changes if change.path.endswith(".ipynb")])
     return _become(jupyterlab_command(folder, browser=not arguments.no_browser))
 
 
@@ -90,8 +90,10 @@ def jupyterlab_command(folder: Path, *, browser: bool = True) -> list[str]:
     return command
 
 
-def trust(notebooks: Iterable[Path]) -> None:
+def trust(notebooks: Sequence[Path]) -> None:
     """Sign freshly copied lessons as the learner's own, so that JupyterLab shows their stored output."""
+    if not notebooks:
+        return
     import nbformat
     from nbformat.sign import NotebookNotary
 
