@@ -101,6 +101,19 @@ def broadcast_error(op: str, left: tuple[Dim, ...], right: tuple[Dim, ...], axis
     )
 
 
+def in_range(array: np.ndarray, dtype: np.dtype[Any], what: str) -> np.ndarray:
+    """Whole numbers as another integer dtype; DTypeError for one that it cannot hold. Other data: plain ``astype``."""
+    if array.size and array.dtype.kind in "iu" and dtype.kind in "iu" and not np.can_cast(array.dtype, dtype):
+        least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+        low, high = int(array.min()), int(array.max())
+        if low < least or high > most:
+            raise DTypeError(
+                f"{what} is {dtype}, which holds {least} to {most}: {low if low < least else high} does not fit",
+                fix='use a wider dtype, for example "int64"',
+            )
+    return array.astype(dtype)
+
+
 def check_dtype(dtype: Any) -> np.dtype[Any]:
     """``dtype`` as a NumPy dtype we can compute with (bool, integers, floats)."""
     try:

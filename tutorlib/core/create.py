@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tutorlib.core.aval import check_dtype
+from tutorlib.core.aval import check_dtype, in_range
 from tutorlib.core.backend import Array, Device, device_of, is_array, put
 from tutorlib.core.backend import device as find_device
 from tutorlib.core.config import config
@@ -54,7 +54,7 @@ def as_array(data: Any, dtype: Any = None, device: str | Device | None = None, c
             f"cannot make numbers of {array.dtype} data", fix="pass numbers, lists of numbers or NumPy arrays"
         )
     if dtype is not None:
-        array = array.astype(check_dtype(dtype))
+        array = in_range(array, check_dtype(dtype), "the dtype asked for")
     elif array.dtype.kind == "f":
         array = array.astype(config.floatX)
     return put(array, where or find_device(None))

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tutorlib.core import observe
+from tutorlib.core import leak, observe
 from tutorlib.core.backend import CPU, HOST_TYPES, common_device, is_array, module_of, quiet, tag
 from tutorlib.core.errors import DTypeError, ModeMixError, OutOfBoundsError, ShapeError, TutorlibError, note_source
 from tutorlib.core.graph import FORWARD, Constant, Node, Op, Symbol, Var, aval_of, building
@@ -219,7 +219,9 @@ def _result(
     result.attrs = attrs
     result.meta = building.meta
     result.place = mark(3)
-    result.seq = _next_seq()
+    result.seq = seq = _next_seq()
+    if not seq % leak.LOOK_EVERY:
+        leak.look()
     if observe.observers:
         observe.tell("on_node", result)
     return result

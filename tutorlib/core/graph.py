@@ -10,7 +10,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from tutorlib.core import source as source_lines
-from tutorlib.core.aval import AVal, Dim, python_scalar_aval
+from tutorlib.core.aval import AVal, Dim, in_range, python_scalar_aval
 from tutorlib.core.backend import Device, device_of, to_host
 from tutorlib.core.errors import ModeMixError, ShapeError, UpdateTypeError, shape_text
 from tutorlib.core.operators import Operators
@@ -334,17 +334,23 @@ def fitting(value: Any, like: Shared, borrow: bool = False) -> Any:
     """``value`` as an array that shared variable ``like`` may hold; raises what ``Shared.set_value`` documents."""
     array = value._data if isinstance(value, Var) and hasattr(value, "_data") else value
     if device_of(array).kind == "cpu":
-        array = np.asarray(array)
+        try:
+            array = np.asarray(array)
+        except ValueError:
+            raise ShapeError(
+                f"the rows given for {label(like)} have different lengths", fix="give every row the same length"
+            ) from None
         weak = not isinstance(value, np.ndarray | np.generic | Var)
         if array.dtype != like.dtype:
             if not np.can_cast(array.dtype, like.dtype, "safe") and not (
-                weak and np.can_cast(array.dtype, like.dtype, "same_kind")
+                weak
+                and (np.can_cast(array.dtype, like.dtype, "same_kind") or array.dtype.kind + like.dtype.kind == "iu")
             ):
                 raise UpdateTypeError(
                     f"shared variable {label(like)} holds {like.dtype}, the new value is {array.dtype}",
                     fix=f"convert it first: value.astype({like.dtype.name!r})",
                 )
-            array = array.astype(like.dtype)
+            array = in_range(array, like.dtype, f"shared variable {label(like)}")
             borrow = True
         if not borrow:
             array = array.copy()
@@ -375,4 +381,4 @@ def label(var: Any) -> str:
         if var.aval.weak:
             return repr(var.value)
         return f"{to_host(var.value).item():g}" if var.shape == () else f"constant{shape_text(var.shape)}"
-    return "without a name" if var.node is None else f"{var.node.op.name}(…)"
+    return "‹unnamed›" if var.node is None else f"{var.node.op.name}(…)"
