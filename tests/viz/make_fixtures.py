@@ -35,19 +35,48 @@ class Sketch:
         src = None
         if line is not None:
             first = max(0, line - 3)
-            src = {"where": f"cell, line {line}", "text": self.lines[line - 1], "context": self.lines[first : line + 2], "at": line - 1 - first}
-        self.nodes.append({
-            "id": key, "kind": kind, "op": op, "name": name, "letter": letter_of(kind, op), "label": shorten(label),
-            "scope": scope, "shape": None if array is None else list(array.shape), "dtype": "float64", "device": "cpu",
-            "src": src, "formula": formula, "requires_grad": True, "value": None if array is None else self.value(array), "grad": None, **more,
-        })
+            src = {
+                "where": f"cell, line {line}",
+                "text": self.lines[line - 1],
+                "context": self.lines[first : line + 2],
+                "at": line - 1 - first,
+            }
+        self.nodes.append(
+            {
+                "id": key,
+                "kind": kind,
+                "op": op,
+                "name": name,
+                "letter": letter_of(kind, op),
+                "label": shorten(label),
+                "scope": scope,
+                "shape": None if array is None else list(array.shape),
+                "dtype": "float64",
+                "device": "cpu",
+                "src": src,
+                "formula": formula,
+                "requires_grad": True,
+                "value": None if array is None else self.value(array),
+                "grad": None,
+                **more,
+            }
+        )
         self.arrays[key] = array
         return key
 
     def edge(self, s, t, kind="forward", port=0, broadcast=()):
         source = self.nodes[int(s[1:])]
-        self.edges.append({"id": f"e{len(self.edges)}", "s": s, "t": t, "kind": kind, "port": port,
-                           "label": shape_text(source["shape"]), "broadcast": list(broadcast)})
+        self.edges.append(
+            {
+                "id": f"e{len(self.edges)}",
+                "s": s,
+                "t": t,
+                "kind": kind,
+                "port": port,
+                "label": shape_text(source["shape"]),
+                "broadcast": list(broadcast),
+            }
+        )
 
     def op(self, op, inputs, array, **more):
         label = f"{more['name']} = {op}" if more.get("name") else op
@@ -66,8 +95,15 @@ class Sketch:
         return key
 
     def step(self, phase, node, inputs, formula="", numbers="", parts=()):
-        event = {"t": len(self.trace), "phase": phase, "node": node, "inputs": inputs,
-                 "value": self.nodes[int(node[1:])]["value"], "formula": formula, "numbers": numbers}
+        event = {
+            "t": len(self.trace),
+            "phase": phase,
+            "node": node,
+            "inputs": inputs,
+            "value": self.nodes[int(node[1:])]["value"],
+            "formula": formula,
+            "numbers": numbers,
+        }
         if parts:
             event["parts"] = [self.value(p) for p in parts]
         self.trace.append(event)
@@ -78,8 +114,15 @@ class Sketch:
 
 def tiny():
     """z = (x + y) * y at x = 1, y = 2: z = 6, dz/dx = 2, dz/dy = 2 + 3 = 5 (two parts)."""
-    s = Sketch(["x = tl.tensor(1.0, requires_grad=True, name='x')", "y = tl.tensor(2.0, requires_grad=True, name='y')",
-                "q = x + y", "z = q * y", "z.backward()"])
+    s = Sketch(
+        [
+            "x = tl.tensor(1.0, requires_grad=True, name='x')",
+            "y = tl.tensor(2.0, requires_grad=True, name='y')",
+            "q = x + y",
+            "z = q * y",
+            "z.backward()",
+        ]
+    )
     x, y = s.node("input", "x", 1.0, name="x", line=1), s.node("input", "y", 2.0, name="y", line=2)
     add = {"forward": "z = x + y", "backward": ["∂L/∂x = ∂L/∂z", "∂L/∂y = ∂L/∂z"]}
     mul = {"forward": "z = x · y", "backward": ["∂L/∂x = ∂L/∂z · y", "∂L/∂y = ∂L/∂z · x"]}
@@ -103,11 +146,22 @@ def tiny():
 def mlp():
     """Two dense layers, a squared error and a gradient step on four shared variables."""
     rng = np.random.default_rng(7)
-    data = {"X": rng.normal(size=(8, 3)), "Y": rng.normal(size=(8, 2)), "W1": rng.normal(size=(3, 16)),
-            "b1": np.zeros(16), "W2": rng.normal(size=(16, 2)) / 4, "b2": np.zeros(2)}
-    lines = ["X, Y = tl.matrix('X'), tl.matrix('Y')", "h = tl.relu(X @ W1 + b1)", "p = h @ W2 + b2",
-             "loss = ((p - Y) ** 2).mean()", "grads = tl.grad(loss, params)",
-             "step = tl.function([X, Y], loss, updates=[(p, p - 0.1 * g) for p, g in zip(params, grads)])"]
+    data = {
+        "X": rng.normal(size=(8, 3)),
+        "Y": rng.normal(size=(8, 2)),
+        "W1": rng.normal(size=(3, 16)),
+        "b1": np.zeros(16),
+        "W2": rng.normal(size=(16, 2)) / 4,
+        "b2": np.zeros(2),
+    }
+    lines = [
+        "X, Y = tl.matrix('X'), tl.matrix('Y')",
+        "h = tl.relu(X @ W1 + b1)",
+        "p = h @ W2 + b2",
+        "loss = ((p - Y) ** 2).mean()",
+        "grads = tl.grad(loss, params)",
+        "step = tl.function([X, Y], loss, updates=[(p, p - 0.1 * g) for p, g in zip(params, grads)])",
+    ]
     s = Sketch(lines)
     v = {}
 
@@ -138,7 +192,9 @@ def mlp():
 
     def back(of, label, array, sources, saved=()):
         data["g" + of] = array
-        v["g" + of] = s.gradient(v[of], label, array, [v[i] for i in sources], [v[i] for i in saved], line=5, name=label)
+        v["g" + of] = s.gradient(
+            v[of], label, array, [v[i] for i in sources], [v[i] for i in saved], line=5, name=label
+        )
         backs.append((v["g" + of], [v[i] for i in sources], label))
 
     back("loss", "∂L/∂loss", 1.0, ["loss"])
@@ -170,13 +226,26 @@ def mlp():
 
 
 def hostile():
-    """Names that hold markup, quotes, line breaks, right-to-left text and ten thousand characters; values that are not finite."""
+    """Names that hold markup, quotes, line breaks, right-to-left text, ten thousand characters; values not finite."""
     lines = ["x = tl.vector('<script>alert(1)</script>')", "y = tl.log(x)"]
     s = Sketch(lines)
-    names = ["<script>alert(1)</script>", '"quoted" & \'single\'', "two\nlines\tand\0control", "مرحبا \u202eabc\u202c",
-             "নিউরাল নেটওয়ার্ক", "long " + "name " * 2000]
+    names = [
+        "<script>alert(1)</script>",
+        "\"quoted\" & 'single'",
+        "two\nlines\tand\0control",
+        "مرحبا \u202eabc\u202c",
+        "নিউরাল নেটওয়ার্ক",
+        "long " + "name " * 2000,
+    ]
     leaves = [s.node("input", name, [0.0, -1.0, float(i)], name=name, line=1) for i, name in enumerate(names)]
-    bad = s.op("log", leaves[:1], [float("-inf"), float("nan"), float("-inf")], kind="error", name="]]><img src=x onerror=alert(1)>", line=2)
+    bad = s.op(
+        "log",
+        leaves[:1],
+        [float("-inf"), float("nan"), float("-inf")],
+        kind="error",
+        name="]]><img src=x onerror=alert(1)>",
+        line=2,
+    )
     total = s.op("</text><b>&amp;", [bad, *leaves[1:]], [float("nan")] * 3, kind="output", line=2)
     s.step("forward", bad, leaves[:1], "y = log(<x>)", "[-inf, nan, -inf]")
     s.step("forward", total, [bad, *leaves[1:]], "</script><script>alert(2)</script>", number(float("nan")))

@@ -1,8 +1,8 @@
 """The values of chosen variables over updates, recorded in bounded memory. Records and thins; draws nothing.
 
-An update is one write by the learner, or all the writes of one call of a compiled function. However long the run, at most
-`limit` frames are kept: when there are more, every second one goes, then every second of the rest, never the first, the
-last or a marked one.
+An update is one write by the learner, or all the writes of one call of a compiled function. However long the run, at
+most `limit` frames are kept: when there are more, every second one goes, then every second of the rest, never the
+first, the last or a marked one.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ LIMIT = 200
 class Write:
     """One variable in one frame: what `reduce` kept of its value, its norm, and its change since the update before.
 
-    `change` is ‖new − old‖ / ‖old‖ (‖new − old‖ where the old value is zero), None at the start and where shapes differ.
-    `update` is the number of the update that wrote it: an earlier one for a variable that the frame's update left alone.
+    `change` is ‖new − old‖ / ‖old‖ (‖new − old‖ where the old value is zero), None at the start and where shapes
+    differ. `update` is the number of the update that wrote it: an earlier one for a variable that the frame's update
+    left alone.
     """
 
     kept: Any
@@ -98,7 +99,8 @@ class History(Observer):
         variables: shared variables, parameters or leaf tensors.
         every: record only each `every`-th update.
         limit: how many frames are kept.
-        reduce: `reduce(value, change)` of NumPy arrays (`change` may be None) gives what a frame keeps; the value by default.
+        reduce: `reduce(value, change)` of NumPy arrays (`change` may be None) gives what a frame keeps;
+            the value by default.
         on_frame: called after each new or completed frame.
 
     Recording goes on until `stop()`, or until nobody holds the history any more.

@@ -28,8 +28,8 @@ def display_mode(mode: str | None = None) -> str | None:
     """Say how views are shown from now on, or ask (no argument) how they are.
 
     Args:
-        mode: "live" (interactive), "static" (pictures only) or "auto": live in a notebook kernel, else static. Without a
-            choice here the environment variable TUTORLIB_DISPLAY counts, and else "auto".
+        mode: "live" (interactive), "static" (pictures only) or "auto": live in a notebook kernel, else static.
+            Without a choice here the environment variable TUTORLIB_DISPLAY counts, and else "auto".
 
     Raises ValueError for another word.
 
@@ -98,7 +98,8 @@ class Picture:
         """The MIME bundle: HTML with alternative text, the SVG itself, and the text."""
         data = base64.b64encode(self.svg.encode("utf-8")).decode("ascii")
         html = (
-            f'<figure data-tutorlib="{escape(self.key)}"><img alt="{escape(self.summary)}" src="data:image/svg+xml;base64,{data}">'
+            f'<figure data-tutorlib="{escape(self.key)}"><img alt="{escape(self.summary)}" '
+            f'src="data:image/svg+xml;base64,{data}">'
             f"<figcaption>{escape(self.caption)}</figcaption></figure>"
         )
         return {"text/html": html, "image/svg+xml": self.svg, "text/plain": self.text}

@@ -1,4 +1,4 @@
-"""A GraphView spec in the DOT language, for those who have Graphviz. The package `graphviz` is imported on first use."""
+"""A GraphView spec in the DOT language, for those who have Graphviz; the package `graphviz` loads on first use."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def to_dot(spec: dict[str, Any]) -> Any:
         shown = face(node, spec["values"].get(node["value"] or ""))
         look = role(node["kind"])
         paint = look.paint("light")
-        style = ["filled"] + {"dashed": ["dashed"], "dotted": ["dotted"]}.get(look.border, [])
+        style = ["filled", *{"dashed": ["dashed"], "dotted": ["dotted"]}.get(look.border, [])]
         style += ["rounded"] if look.shape == "pill" else []
         lines = [f"{shown.badge} {shown.title}".strip(), shown.kind, *shown.value]
         picture.node(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from tutorlib.core.backend import quiet
 from tutorlib.core.dispatch import run_node
 from tutorlib.core.errors import TutorlibError
@@ -13,8 +15,6 @@ from tutorlib.core.tensor import Tensor
 from tutorlib.messages import message
 from tutorlib.viz.model import Drawing
 from tutorlib.viz.values import to_host
-
-import numpy as np
 
 __all__ = ["fill_values", "given_by_name"]
 
@@ -37,7 +37,8 @@ def given_by_name(drawing: Drawing, inputs: Mapping[Any, Any]) -> dict[int, Any]
 def fill_values(drawing: Drawing, inputs: Mapping[Any, Any]) -> bool:
     """Compute what `inputs` allow into `drawing.arrays`; true when every op of the graph got a value.
 
-    Shared variables count with the values they hold now. An op that fails is marked as an error, with the reason as a note.
+    Shared variables count with the values they hold now. An op that fails is marked as an error, with the
+    reason as a note.
     """
     given = given_by_name(drawing, inputs)
     values: dict[int, Any] = dict(given)

@@ -20,7 +20,7 @@ _WIDE = set("mwMWΣ∂Δ@%…→×")
 
 @dataclass(frozen=True)
 class Face:
-    """The lines on a face: `badge` and `title`, `kind` (dtype and shape), `value` (text under it), a `thumb`, and the size."""
+    """The lines on a face, `badge` and `title`, `kind` (dtype and shape), `value`, a `thumb`, and the size."""
 
     badge: str
     title: str

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from tutorlib.core.backend import quiet
-
 from tutorlib.core.operators import OPS
 from tutorlib.core.tensor import Tensor
 from tutorlib.core.toposort import toposort
@@ -147,10 +146,10 @@ def _parts(var: Tensor, uses: list[tuple[Any, int]], total: np.ndarray | None, f
     found = [grads[id(consumer)] for consumer, _ in uses]
     if any(g is None for g in found):
         return parts
-    arrays = [g[port] for g, (_, port) in zip(found, uses, strict=True) if g is not None]
-    if any(a is None or a.shape != total.shape for a in arrays):
+    arrays = [a for g, (_, port) in zip(found, uses, strict=True) if g is not None and (a := g[port]) is not None]
+    if len(arrays) < len(uses) or any(a.shape != total.shape for a in arrays):
         return parts
-    rest = total - sum(arrays)
+    rest = total - np.sum(arrays, axis=0)
     scale = max(1e-300, float(np.abs(total).max(initial=0.0)))
     if np.isfinite(rest).all() and float(np.abs(rest).max(initial=0.0)) > 1e-6 * scale:
         if var.op is not None:
@@ -179,5 +178,9 @@ def _local_gradients(node: Tensor) -> list[np.ndarray | None] | None:
         else:
             needs = [isinstance(v, Tensor) and v.requires_grad for v in node.inputs]
             grads = list(rules(g, needs, out, *values, **attrs))
-        return [None if grad is None else to_host(OPS.unbroadcast(grad, value) if np.shape(grad) != np.shape(value) else grad)
-                for grad, value in zip(grads, values, strict=True)]
+        return [
+            None
+            if grad is None
+            else to_host(OPS.unbroadcast(grad, value) if np.shape(grad) != np.shape(value) else grad)
+            for grad, value in zip(grads, values, strict=True)
+        ]

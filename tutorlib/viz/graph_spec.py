@@ -8,7 +8,8 @@ from typing import Any
 from tutorlib.compile.function import Function
 from tutorlib.core.autodiff import grad
 from tutorlib.core.graph import Symbol, Var
-from tutorlib.core.tensor import Parameter, Tensor
+from tutorlib.core.parameter import Parameter
+from tutorlib.core.tensor import Tensor
 from tutorlib.messages import message
 from tutorlib.viz.evaluate import fill_values
 from tutorlib.viz.face import shorten
@@ -66,12 +67,20 @@ def graph_spec(
     values = Values()
     trace = events(drawing, flow, values, complete=complete)
     return assemble(
-        drawing.nodes, drawing.edges, trace, values.entries, notes=drawing.notes, hidden=drawing.hidden, direction=direction
+        drawing.nodes,
+        drawing.edges,
+        trace,
+        values.entries,
+        notes=drawing.notes,
+        hidden=drawing.hidden,
+        direction=direction,
     )  # fmt: skip
 
 
 def _variables(what: Any) -> list[Any]:
-    items = list(what) if isinstance(what, list | tuple) else list(what.values()) if isinstance(what, Mapping) else [what]
+    items = (
+        list(what) if isinstance(what, list | tuple) else list(what.values()) if isinstance(what, Mapping) else [what]
+    )
     for item in items:
         if not isinstance(item, Var):
             raise TypeError(message("widgets.error_no_graph", what=type(item).__name__))
@@ -91,7 +100,9 @@ def _draw_symbols(roots: Sequence[Any], wrt: list[Any], limit: int) -> Drawing:
         if name is None or drawing.node(name)["kind"] != "gradient":
             continue
         shown = drawing.node(name)
-        target = drawing.node(of)["name"] or drawing.node(of)["label"] if of else str(var.name or message("widgets.unnamed"))
+        target = (
+            drawing.node(of)["name"] or drawing.node(of)["label"] if of else str(var.name or message("widgets.unnamed"))
+        )
         shown["name"] = gradient_name(cost, target)
         shown["label"] = shorten(f"{shown['name']} = {shown['op']}")
         if of:
@@ -100,7 +111,7 @@ def _draw_symbols(roots: Sequence[Any], wrt: list[Any], limit: int) -> Drawing:
 
 
 def _name_gradient(drawing: Drawing, of: str, new: str) -> None:
-    """Name the gradient that an update is computed from: the first one above the new value, if it belongs to a reader of `of`."""
+    """Name the gradient that an update uses: the first above the new value, if it belongs to a reader of `of`."""
     stack, seen = [new], set()
     while stack:
         name = stack.pop()
@@ -110,7 +121,11 @@ def _name_gradient(drawing: Drawing, of: str, new: str) -> None:
         seen.add(name)
         if node["kind"] != "gradient":
             stack.extend(edge["s"] for edge in drawing.edges_into(name) if edge["s"] != of)
-        elif not node["name"] and node["grad_of"] and any(edge["s"] == of for edge in drawing.edges_into(node["grad_of"])):
+        elif (
+            not node["name"]
+            and node["grad_of"]
+            and any(edge["s"] == of for edge in drawing.edges_into(node["grad_of"]))
+        ):
             node["name"] = gradient_name("L", drawing.node(of)["name"] or drawing.node(of)["label"])
             node["label"] = shorten(f"{node['name']} = {node['op']}")
 
@@ -122,7 +137,9 @@ def _draw_function(function: Function, limit: int) -> Drawing:
         leaf(drawing, var)
     for shared, new in function.updates:
         of = leaf(drawing, shared)
-        update = drawing.add("update", message("widgets.new_value", name=drawing.node(of)["label"]), var=shared, update_of=of)
+        update = drawing.add(
+            "update", message("widgets.new_value", name=drawing.node(of)["label"]), var=shared, update_of=of
+        )
         source = drawing.id_of(new)
         if source is not None:
             _name_gradient(drawing, of, source)

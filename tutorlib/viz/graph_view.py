@@ -23,7 +23,7 @@ class GraphView(Shown, Widget):
     """The graph of a tensor, of a symbol, of several, or of a compiled function.
 
     Args:
-        roots: what to draw. Tensors show their values and gradients as they are now; a later `backward()` wants a new view.
+        roots: what to draw. Tensors show values and gradients as they are now: after a later `backward()` draw again.
         wrt: a variable or a list: show the gradients with respect to these. Tensors show all of theirs by default; `[]`
             shows none.
         inputs: values for the input symbols of a static graph, by variable or by name, so that numbers can be seen.
@@ -33,8 +33,8 @@ class GraphView(Shown, Widget):
         direction: "TB" (top to bottom) or "LR" (left to right).
         heading: a line of text put before the outline.
 
-    Attributes: `spec` (the data shown, as `spec.schema.json` describes it), and, kept in step with the page, `selected` (the
-    id of a node, or "") and `step`.
+    Attributes: `spec` (the data shown, as `spec.schema.json` describes it), and, kept in step with the page, `selected`
+    (the id of a node, or "") and `step`.
 
     Raises TypeError for something that has no graph, ValueError for an input that the graph does not have.
 
@@ -89,13 +89,15 @@ class GraphView(Shown, Widget):
         )
 
     def describe(self) -> str:
-        """Everything that the view shows, as text: summary, outline, and every step with its formula and its numbers."""
+        """Everything that the view shows, as text: summary, outline, and every step with formula and numbers."""
         return outline.describe(self.spec)
 
     def static(self) -> Picture:
         """The graph as a picture, as it stands after the last step."""
         text = f"{self._heading}\n{self.spec['text']}" if self._heading else self.spec["text"]
-        return Picture(self.svg(), text, self.spec["summary"], " ".join([self.spec["summary"], *self.spec["notes"]]), self.key)
+        return Picture(
+            self.svg(), text, self.spec["summary"], " ".join([self.spec["summary"], *self.spec["notes"]]), self.key
+        )
 
     def svg(self) -> str:
         """The picture as SVG text. `theme="dark"` gives a dark card; otherwise it is white, which reads on any page."""

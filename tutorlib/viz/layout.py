@@ -42,7 +42,7 @@ class Link:
 
 @dataclass
 class Layout:
-    """The result: `nodes` id → [x, y, w, h], `edges` id → points, `size` [W, H], and the `bands` (top, bottom) of rows."""
+    """The result: `nodes` id → [x, y, w, h], `edges` id → points, `size` [W, H], `bands` (top, bottom) of ranks."""
 
     nodes: dict[str, list[float]]
     edges: dict[str, list[list[float]]]

@@ -13,7 +13,7 @@ from typing import Any
 
 from tutorlib.viz.theme import Edge, Paint, Role, signed_colour
 
-__all__ = ["arrow", "edge_path", "escape", "heatmap", "num", "shape", "text"]
+__all__ = ["arrow", "edge_path", "escape", "heatmap", "line", "num", "rect", "shape", "text"]
 
 CELLS_X, CELLS_Y = 16, 8
 LEVELS = 15
@@ -26,7 +26,10 @@ def escape(raw: str) -> str:
     >>> escape('<b a="1">&')
     '&lt;b a=&quot;1&quot;&gt;&amp;'
     """
-    kept = "".join(c if c in "\t\n\r" or 0x20 <= ord(c) < 0xD800 or 0xE000 <= ord(c) < 0xFFFE or ord(c) > 0xFFFF else "�" for c in raw)
+    kept = "".join(
+        c if c in "\t\n\r" or 0x20 <= ord(c) < 0xD800 or 0xE000 <= ord(c) < 0xFFFE or ord(c) > 0xFFFF else "�"
+        for c in raw
+    )
     for sign, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#39;")):
         kept = kept.replace(sign, entity)
     return kept
@@ -42,13 +45,25 @@ def num(value: float) -> str:
     return str(int(rounded)) if rounded == int(rounded) else str(rounded)
 
 
-def text(x: float, y: float, words: str, size: float, fill: str, anchor: str = "start", bold: bool = False, more: str = "") -> str:
+def text(
+    x: float, y: float, words: str, size: float, fill: str, anchor: str = "start", bold: bool = False, more: str = ""
+) -> str:
     """One line of text with its baseline at `y`."""
     weight = ' font-weight="600"' if bold else ""
     return (
         f'<text x="{num(x)}" y="{num(y)}" font-size="{num(size)}" fill="{fill}" '
         f'text-anchor="{anchor}"{weight}{more}>{escape(words)}</text>'
     )
+
+
+def rect(x: float, y: float, w: float, h: float, look: str) -> str:
+    """A rectangle; `look` holds its other attributes."""
+    return f'<rect x="{num(x)}" y="{num(y)}" width="{num(w)}" height="{num(h)}" {look}/>'
+
+
+def line(d: str, stroke: str, width: float, more: str = "") -> str:
+    """A path that is only stroked."""
+    return f'<path d="{d}" fill="none" stroke="{stroke}" stroke-width="{num(width)}"{more}/>'
 
 
 def shape(role: Role, paint: Paint, box: Sequence[float]) -> str:
@@ -58,18 +73,16 @@ def shape(role: Role, paint: Paint, box: Sequence[float]) -> str:
     width = "3" if role.border == "alert" else "1.5"
     dash = {"dotted": ' stroke-dasharray="1.5 3"', "dashed": ' stroke-dasharray="6 4"'}.get(role.border, "")
     out = _outline(role.shape, x, y, w, h, f'{look} stroke-width="{width}"{dash}')
-    line = f'fill="none" stroke="{paint.stroke}"'
+    thin = f'fill="none" stroke="{paint.stroke}" stroke-width="1"'
     if role.border == "double":
-        out += _outline(role.shape, x + 3.5, y + 3.5, w - 7, h - 7, f'{line} stroke-width="1"')
+        out += _outline(role.shape, x + 3.5, y + 3.5, w - 7, h - 7, thin)
     if role.shape == "drum":
-        out += f'<path d="M{num(x + 5)} {num(y + 1)}V{num(y + h - 1)}" {line} stroke-width="1.5"/>'
-        out += (
-            f'<path d="M{num(x + 5)} {num(y)}C{num(x + w * 0.25)} {num(y + 6)} {num(x + w * 0.75)} {num(y + 6)} '
-            f'{num(x + w)} {num(y)}" {line} stroke-width="1"/>'
-        )
+        bow = f"C{num(x + w * 0.25)} {num(y + 6)} {num(x + w * 0.75)} {num(y + 6)} {num(x + w)} {num(y)}"
+        out += line(f"M{num(x + 5)} {num(y + 1)}V{num(y + h - 1)}", paint.stroke, 1.5)
+        out += line(f"M{num(x + 5)} {num(y)}{bow}", paint.stroke, 1)
     if role.border == "alert":
         out += _hatch(x + 3, y + 3, w - 6, h - 6, paint.stroke)
-        out += _outline(role.shape, x + 4.5, y + 4.5, w - 9, h - 9, f'{line} stroke-width="1"')
+        out += _outline(role.shape, x + 4.5, y + 4.5, w - 9, h - 9, thin)
     return out
 
 
@@ -85,7 +98,7 @@ def edge_path(points: Sequence[Sequence[float]], look: Edge, colour: str, opacit
     d += f"L{num(points[-1][0])} {num(points[-1][1])}"
     dash = f' stroke-dasharray="{look.dash}"' if look.dash else ""
     faint = f' stroke-opacity="{num(opacity)}"' if opacity < 1 else ""
-    return f'<path d="{d}" fill="none" stroke="{colour}" stroke-width="{num(look.width)}"{dash}{faint}/>'
+    return line(d, colour, look.width, dash + faint)
 
 
 def arrow(points: Sequence[Sequence[float]], look: Edge, colour: str) -> str:
@@ -98,7 +111,7 @@ def arrow(points: Sequence[Sequence[float]], look: Edge, colour: str) -> str:
     (px, py), (qx, qy) = wings
     d = f"M{num(px)} {num(py)}L{num(bx)} {num(by)}L{num(qx)} {num(qy)}"
     if look.arrow == "open":
-        return f'<path d="{d}" fill="none" stroke="{colour}" stroke-width="1.5"/>'
+        return line(d, colour, 1.5)
     return f'<path d="{d}Z" fill="{colour}"/>'
 
 
@@ -127,17 +140,24 @@ def heatmap(thumb: dict[str, Any], x: float, y: float, w: float, h: float, alert
                 cells[signed_colour(round(share * LEVELS) / LEVELS, 1.0)].append(spot)
     out = "".join(f'<path d="{"".join(cells[colour])}" fill="{colour}"/>' for colour in sorted(cells))
     if crosses:
-        out += f'<path d="{"".join(crosses)}" fill="none" stroke="#FFFFFF" stroke-width="1"/>'
-    return out + f'<rect x="{num(x)}" y="{num(y)}" width="{num(w)}" height="{num(h)}" fill="none" stroke="#737373" stroke-width="0.5"/>'
+        out += line("".join(crosses), "#FFFFFF", 1)
+    return out + rect(x, y, w, h, 'fill="none" stroke="#737373" stroke-width="0.5"')
 
 
 def _outline(form: str, x: float, y: float, w: float, h: float, look: str) -> str:
     if form == "hexagon":
         cut = min(11.0, w / 4)
-        corners = [(x + cut, y), (x + w - cut, y), (x + w, y + h / 2), (x + w - cut, y + h), (x + cut, y + h), (x, y + h / 2)]
+        corners = [
+            (x + cut, y),
+            (x + w - cut, y),
+            (x + w, y + h / 2),
+            (x + w - cut, y + h),
+            (x + cut, y + h),
+            (x, y + h / 2),
+        ]
         return f'<polygon points="{" ".join(f"{num(a)},{num(b)}" for a, b in corners)}" {look}/>'
     radius = min(h / 2, 18.0) if form == "pill" else 3.0
-    return f'<rect x="{num(x)}" y="{num(y)}" width="{num(w)}" height="{num(h)}" rx="{num(radius)}" {look}/>'
+    return rect(x, y, w, h, f'rx="{num(radius)}" {look}')
 
 
 def _hatch(x: float, y: float, w: float, h: float, stroke: str) -> str:
@@ -147,7 +167,7 @@ def _hatch(x: float, y: float, w: float, h: float, stroke: str) -> str:
         x1, y1 = x + min(start, w), y + max(0.0, start - w)
         x2, y2 = x + max(0.0, start - h), y + min(start, h)
         d += f"M{num(x1)} {num(y1)}L{num(x2)} {num(y2)}"
-    return f'<path d="{d}" fill="none" stroke="{stroke}" stroke-width="1" stroke-opacity="0.3"/>'
+    return line(d, stroke, 1, ' stroke-opacity="0.3"')
 
 
 def _distance(a: Sequence[float], b: Sequence[float]) -> float:

@@ -105,7 +105,7 @@ class Drawing:
 
 
 def draw_graph(roots: Sequence[Any], *, results: Sequence[Any] | None = None, limit: int = LIMIT) -> Drawing:
-    """The graph above `roots`, at most `limit` nodes of it (the nearest); `results` (default: `roots`) are marked as outputs."""
+    """The graph above `roots`, at most `limit` nodes of it (the nearest); `results` are marked as outputs."""
     drawing = Drawing(roots=list(roots))
     order = toposort(roots)
     kept = _nearest(roots, order, limit)
@@ -199,7 +199,11 @@ def _broadcast(shape: list[int | None] | None, target: dict[str, Any]) -> list[i
     wide = target["shape"]
     if not shape or wide is None or len(wide) < len(shape) or target["op"] not in _STRETCHING:
         return []
-    return [i for i, (n, m) in enumerate(zip(shape, wide[len(wide) - len(shape) :], strict=True)) if n == 1 and m not in (1, None)]
+    return [
+        i
+        for i, (n, m) in enumerate(zip(shape, wide[len(wide) - len(shape) :], strict=True))
+        if n == 1 and m not in (1, None)
+    ]
 
 
 _STRETCHING = frozenset(

@@ -1,4 +1,4 @@
-"""What the learner calls things: names of variables, of assignment targets, of gradients; formulas with those names put in."""
+"""What the learner calls things: variables, assignment targets, gradients; and formulas with those names put in."""
 
 from __future__ import annotations
 
@@ -20,11 +20,16 @@ _OPERATORS = ("· ", "− ", "+ ", "/ ", "@ ")
 
 
 def name_of(var: Any, node: Any = None) -> str | None:
-    """The name a learner gave to `var`: its own, else the target of the assignment whose whole right side made `node`."""
+    """The name a learner gave to `var`: its own, else the target of the assignment whose right side made `node`."""
     if getattr(var, "name", None):
         return str(var.name)
     source = getattr(node, "source", None)
-    if source is None or source.column is None or source.line != source.end_line or getattr(node, "role", "") != "forward":
+    if (
+        source is None
+        or source.column is None
+        or source.line != source.end_line
+        or getattr(node, "role", "") != "forward"
+    ):
         return None
     target, start, end = _assignment(source.text)
     if not target:
@@ -49,7 +54,11 @@ def _assignment(text: str) -> tuple[str, int, int]:
     except (SyntaxError, ValueError):
         return "", 0, 0
     for statement in body:
-        if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
+        if (
+            isinstance(statement, ast.Assign)
+            and len(statement.targets) == 1
+            and isinstance(statement.targets[0], ast.Name)
+        ):
             value = statement.value
             return statement.targets[0].id, value.col_offset, value.end_col_offset or 0
     return "", 0, 0
@@ -61,7 +70,12 @@ def source_of(node: Any) -> dict[str, Any] | None:
     if source is None or not source.text:
         return None
     lines, at = source.context(2)
-    return {"where": source.where, "text": source.text[:LONGEST_LINE], "context": [line[:LONGEST_LINE] for line in lines], "at": at}
+    return {
+        "where": source.where,
+        "text": source.text[:LONGEST_LINE],
+        "context": [line[:LONGEST_LINE] for line in lines],
+        "at": at,
+    }
 
 
 def cost_name(name: str | None) -> str:
@@ -100,7 +114,9 @@ def put_in(formula: str, names: Mapping[str, str]) -> str:
         name = names.get(found[0])
         if name is None:
             return found[0]
-        inside = found.start() > 0 and (formula[found.start() - 1] in "−-" or formula[: found.start()].endswith(_OPERATORS))
+        inside = found.start() > 0 and (
+            formula[found.start() - 1] in "−-" or formula[: found.start()].endswith(_OPERATORS)
+        )
         powered = found.end() < len(formula) and formula[found.end()] in "²^"
         return f"({name})" if name.startswith(("-", "−")) and (inside or powered) else name
 
@@ -108,7 +124,7 @@ def put_in(formula: str, names: Mapping[str, str]) -> str:
 
 
 def letters_of(formula: str, shapes: bool = False) -> list[str]:
-    """The letters on the right side of a formula whose values it uses, in order; a shape alone is no value (unless `shapes`).
+    """The letters whose values the right side of a formula uses, in order; a shape is no value (unless `shapes`).
 
     >>> letters_of("∂L/∂x = ∂L/∂z · y"), letters_of("z = x where c, else y"), letters_of("z = x in the shape of y")
     (['y'], ['x', 'c', 'y'], ['x'])

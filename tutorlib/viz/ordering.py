@@ -1,4 +1,4 @@
-"""The order of cells in their rows, and their x: barycentre sweeps against crossings, then least squares for straight edges.
+"""The order of cells in their rows, and their x: barycentre sweeps against crossings, least squares for straight edges.
 
 Works on cells (an anchor with its companions) and on the dummies that carry long edges through the rows between.
 """
@@ -9,6 +9,8 @@ from bisect import bisect_right, insort
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
 
 from tutorlib.viz.layout import LEFT, RIGHT, Box, Link
 from tutorlib.viz.ranks import Rows
@@ -106,12 +108,12 @@ class _Block:
         if last - first > DUMMIES_PER_EDGE:
             self.placed.outside.add(link.id)
             return
-        chain = [upper, *((link.id, row) for row in range(first + 1, last)), lower]
+        chain: list[Any] = [upper, *((link.id, row) for row in range(first + 1, last)), lower]
         for key in chain[1:-1]:
             self.extent[key] = (DUMMY_GAP / 2, DUMMY_GAP / 2)
             self.offset[key] = 0.0
             self.cells[key[1]].append(key)
-        for a, b in zip(chain, chain[1:], strict=False):
+        for a, b in pairwise(chain):
             weight = 1.0 if a == upper and b == lower else 2.0 if a == upper or b == lower else 8.0
             self.below[self._cell(a)].append((self._cell(b), self.offset[a], self.offset[b], weight))
             self.above[self._cell(b)].append((self._cell(a), self.offset[b], self.offset[a], weight))
@@ -170,12 +172,10 @@ class _Block:
     def _crossings(self) -> list[int]:
         """Crossings in the gap below each row but the last."""
         found = []
-        for upper, lower in zip(self.cells, self.cells[1:], strict=False):
-            if len(upper) < 2 or len(lower) < 2:
-                # One cell cannot cross itself, but its companions' edges can.
-                if len(upper) + len(lower) < 2 or not any(self._has_companions(row[0]) for row in (upper, lower) if len(row) == 1):
-                    found.append(0)
-                    continue
+        for upper, lower in pairwise(self.cells):
+            if (len(upper) < 2 or len(lower) < 2) and not self._may_cross(upper, lower):
+                found.append(0)
+                continue
             place = {key: 3 * i + 1 for i, key in enumerate(lower)}
             starts, ends = [], []
             for i, key in enumerate(upper):
@@ -184,6 +184,10 @@ class _Block:
                     ends.append(place[other] + (off > 0) - (off < 0))
             found.append(count_crossings(starts, ends) if len(starts) > 1 else 0)
         return found
+
+    def _may_cross(self, upper: list, lower: list) -> bool:
+        """Edges of one cell meet in a point and cannot cross, unless its companions have edges of their own."""
+        return any(self._has_companions(row[0]) for row in (upper, lower) if len(row) == 1)
 
     def _has_companions(self, key) -> bool:
         return isinstance(key, str) and bool(self.rows.left.get(key) or self.rows.right.get(key))
@@ -208,7 +212,9 @@ class _Block:
             links = near[row[0]] or otherwise[row[0]]
             if links:
                 total = sum([weight for _, _, _, weight in links])
-                self.x[row[0]] = sum([(self.x[other] + off - own) * weight for other, own, off, weight in links]) / total
+                self.x[row[0]] = (
+                    sum([(self.x[other] + off - own) * weight for other, own, off, weight in links]) / total
+                )
             return
         wishes, weights, steps, step = [], [], [], 0.0
         for i, key in enumerate(row):

@@ -21,7 +21,7 @@ Values = dict[str, dict[str, Any]]
 def outline(graph: Graph, values: Values, *, lines: int = LINES, hidden: int = 0) -> str:
     """The graph as an indented tree from its results to its inputs; a part used twice is written out once.
 
-    At most `lines` lines; a last line says how many nodes are not shown, `hidden` ones (that the graph does not hold) included.
+    At most `lines` lines; a last line says how many nodes are not shown; `hidden` is how many the graph does not hold.
     """
     node_of = {node["id"]: node for node in graph["nodes"]}
     producers: dict[str, list[str]] = defaultdict(list)

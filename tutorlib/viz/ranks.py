@@ -109,8 +109,13 @@ def _rank_forward(rows, box_of, order, consumers, producers):
     left = [name for name in order if rows.block[name] == LEFT and box_of[name].kind != "update"]
     for name in left:
         above = [level[p] for p in producers[name] if p in level and p not in rows.host]
-        companions = [level[q] for p in producers[name] if p in rows.host and rows.host[p] != name
-                      for q in [rows.host[p]] if q in level]
+        companions = [
+            level[q]
+            for p in producers[name]
+            if p in rows.host and rows.host[p] != name
+            for q in [rows.host[p]]
+            if q in level
+        ]
         level[name] = max([a + 1 for a in above] + companions, default=0)
     for name in reversed(left):
         readers = [level[c] for c in consumers[name] if c in level]
@@ -142,8 +147,11 @@ def _rank_gradients(rows, box_of, order, consumers, producers):
     rows.bands = max([rows.bands, *(rows.band[n] + 1 for n in right)])
     depth: dict[str, int] = {}
     for name in right:
-        same = [depth[p] + 1 for p in producers[name]
-                if p in depth and rows.band[p] == rows.band[name] and p not in rows.host]
+        same = [
+            depth[p] + 1
+            for p in producers[name]
+            if p in depth and rows.band[p] == rows.band[name] and p not in rows.host
+        ]
         depth[name] = max(same, default=0)
     steps = [1] * rows.bands
     for name in right:

@@ -1,7 +1,7 @@
 """Heights and edges: rows get their y, edges run through the gaps between rows, in lanes where they run level.
 
-Edges between neighbouring rows go straight; long ones pass through their dummies; edges between the blocks, within a row
-and of updates turn in the gaps and, where they change rows, in a free corridor.
+Edges between neighbouring rows go straight; long ones pass through their dummies; edges between the blocks, within a
+row and of updates turn in the gaps and, where they change rows, in a free corridor.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from tutorlib.viz.layout import LEFT, RIGHT, Box, Layout, Link
 from tutorlib.viz.ordering import Placed
@@ -35,7 +36,7 @@ class _Run:
 
 @dataclass
 class _Plan:
-    """How one edge turns: out of the source through gap `start`, along corridor `hall`, into the target through `end`."""
+    """How one edge turns: out of the source through gap `start`, along corridor `hall`, in through gap `end`."""
 
     link: Link
     start: tuple[int, int] | None
@@ -81,7 +82,7 @@ class _Router:
         pairs = set()
         for (block, row), names in members.items():
             spots = sorted([(self.placed.x[n], n) for n in names] + [(x, "") for x in self._dummies(block, row)])
-            for (_, a), (_, b) in zip(spots, spots[1:], strict=False):
+            for (_, a), (_, b) in pairwise(spots):
                 if a and b:
                     pairs.add((a, b))
         return pairs

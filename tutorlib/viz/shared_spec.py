@@ -20,7 +20,7 @@ ROWS = 12
 class Kept:
     """What a frame keeps of a variable: a small array as it is, a large one only as the contract's entries.
 
-    Most frames of a long run are thinned out before anybody looks, so the entries of small arrays are made when asked for.
+    Most frames of a long run are thinned out before anybody looks, so entries of small arrays are made when asked for.
     """
 
     def __init__(self, value: np.ndarray, change: np.ndarray | None, side: int) -> None:
@@ -38,6 +38,7 @@ class Kept:
     def entry(self) -> dict[str, Any]:
         """The contract's entry of the value."""
         if self._entry is None:
+            assert self.array is not None
             self._entry = self._describe(self.array)
         return self._entry
 
@@ -119,7 +120,11 @@ def shared_spec(history: History, names: list[str]) -> dict[str, Any]:
 
 def by_text(frame: Frame) -> str:
     """Who made an update, in the learner's words."""
-    known = {"start": "widgets.shared_start", "set_value": "widgets.shared_set_value", "in-place": "widgets.shared_in_place"}
+    known = {
+        "start": "widgets.shared_start",
+        "set_value": "widgets.shared_set_value",
+        "in-place": "widgets.shared_in_place",
+    }
     return message(known[frame.by]) if frame.by in known else shorten(frame.by, 40)
 
 
@@ -141,7 +146,7 @@ def summary(history: History, names: list[str]) -> str:
 
 
 def text_table(history: History, names: list[str], rows: int) -> str:
-    """A table of at most `rows` updates, evenly spread, first and last included: who, value or norm, change, returned."""
+    """A table of at most `rows` updates, evenly spread: who, value or norm and change, returned."""
     frames = history.frames
     if len(frames) > rows:
         picks = sorted({round(i * (len(frames) - 1) / (rows - 1)) for i in range(rows)})
@@ -156,7 +161,9 @@ def text_table(history: History, names: list[str], rows: int) -> str:
         line += [_cell(frame.values[i]) for i in range(len(names))]
         lines.append(line + ([returned_text(frame) or ""] if with_returned else []))
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-    return "\n".join("  ".join(part.ljust(width) for part, width in zip(line, widths, strict=True)).rstrip() for line in lines)
+    return "\n".join(
+        "  ".join(part.ljust(width) for part, width in zip(line, widths, strict=True)).rstrip() for line in lines
+    )
 
 
 def describe(history: History, names: list[str]) -> str:

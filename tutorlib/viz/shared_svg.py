@@ -1,4 +1,4 @@
-"""The static picture of SharedView: for each variable a line over the updates and five moments. Standard library only."""
+"""The static picture of SharedView: a line for each variable over its updates, and five moments."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from tutorlib.messages import message
 from tutorlib.viz.face import shape_text, shorten, text_width
-from tutorlib.viz.marks import heatmap, num, shape, text
+from tutorlib.viz.marks import heatmap, line, num, shape, text
 from tutorlib.viz.svg import card
 from tutorlib.viz.theme import CARD, KINDS, TEXT, role
 
@@ -36,13 +36,14 @@ def shared_svg(spec: dict[str, Any], theme: str = "light") -> str:
     for column, at in enumerate(picks):
         frame = spec["frames"][at]
         x = _cell_x(column) + CELL_W / 2
-        head = message("widgets.shared_start") if frame["update"] == 0 else f"{message('widgets.shared_header')} {frame['update']}"
+        first = frame["update"] == 0
+        head = message("widgets.shared_start") if first else f"{message('widgets.shared_header')} {frame['update']}"
+        below = ", ".join(frame["marks"]) or ("" if first else frame["by"])
         parts.append(text(x, 22, head, 11, ink, "middle", bold=True))
-        parts.append(text(x, 35, shorten(", ".join(frame["marks"]) or ("" if at == 0 else frame["by"]), 18), 9.5, ink, "middle",
-                          more=' fill-opacity="0.75"'))  # fmt: skip
+        parts.append(text(x, 35, shorten(below, 18), 9.5, ink, "middle", more=' fill-opacity="0.75"'))
     for row, variable in enumerate(spec["variables"]):
         y = HEAD_H + row * ROW_H
-        parts.append(f'<path d="M{num(PAD)} {num(y)}H{num(width - PAD)}" fill="none" stroke="{faint}" stroke-width="1"/>')
+        parts.append(line(f"M{num(PAD)} {num(y)}H{num(width - PAD)}", faint, 1))
         parts.append(_name(variable, y, theme))
         parts.append(_line(spec, variable, y, theme, picks))
         for column, at in enumerate(picks):
@@ -81,8 +82,8 @@ def levels(spec: dict[str, Any], variable: dict[str, Any]) -> list[float | None]
 
 def _line(spec: dict[str, Any], variable: dict[str, Any], y: float, theme: str, picks: list[int]) -> str:
     """A line over the updates, with a dot at each moment drawn to the right and a cross where a value is not finite."""
-    line = levels(spec, variable)
-    known = [value for value in line if value is not None]
+    series = levels(spec, variable)
+    known = [value for value in series if value is not None]
     left, top, wide, high = PAD + NAME_W + 8, y + 16, LINE_W - 62, ROW_H - 36
     low, top_value = (min(known), max(known)) if known else (0.0, 0.0)
     last = max(spec["frames"][-1]["update"], 1)
@@ -92,21 +93,22 @@ def _line(spec: dict[str, Any], variable: dict[str, Any], y: float, theme: str, 
         share = 0.5 if top_value == low else (value - low) / (top_value - low)
         return left + wide * spec["frames"][i]["update"] / last, top + high * (1 - share)
 
-    d, pen, out = "", "M", f'<path d="M{num(left)} {num(top + high + 6)}h{num(wide)}" fill="none" stroke="{CARD[theme][1]}" stroke-width="1"/>'
-    for i, value in enumerate(line):
+    d, pen = "", "M"
+    out = line(f"M{num(left)} {num(top + high + 6)}h{num(wide)}", CARD[theme][1], 1)
+    for i, value in enumerate(series):
         if value is None:
             x = left + wide * spec["frames"][i]["update"] / last
             cross = f"M{num(x - 3)} {num(top + high - 3)}l6 6M{num(x + 3)} {num(top + high - 3)}l-6 6"
-            out += f'<path d="{cross}" fill="none" stroke="{KINDS["error"].paint(theme).stroke}" stroke-width="2"/>'
+            out += line(cross, KINDS["error"].paint(theme).stroke, 2)
             pen = "M"
             continue
         x, level = spot(i, value)
         d += f"{pen}{num(x)} {num(level)}"
         pen = "L"
-    out += f'<path d="{d}" fill="none" stroke="{paint.stroke}" stroke-width="1.8"/>' if d else ""
+    out += line(d, paint.stroke, 1.8) if d else ""
     for at in picks:
-        if line[at] is not None:
-            x, level = spot(at, line[at] or 0.0)
+        if series[at] is not None:
+            x, level = spot(at, series[at] or 0.0)
             out += f'<circle cx="{num(x)}" cy="{num(level)}" r="2.8" fill="{paint.stroke}"/>'
     single = all(n == 1 for n in variable["shape"])
     said = message("widgets.shared_value") if single else message("widgets.shared_norm")

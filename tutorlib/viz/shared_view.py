@@ -31,8 +31,8 @@ class SharedView(Shown, Widget):
         theme: "auto", "light" or "dark".
         height: of the view in px.
 
-    However long the run, at most 200 frames are kept (every 2nd, 4th, … update; never without the first, the last and the
-    marked ones).
+    However long the run, at most 200 frames are kept (every 2nd, 4th, … update; never without the first, the last and
+    the marked ones).
 
     Attributes: `frames` (the numbers, see there), `selected` and `frame` (kept in step with the page), `live` (whether
     recording goes on).
@@ -107,7 +107,10 @@ class SharedView(Shown, Widget):
                     "by": frame.by,
                     "marks": list(frame.marks),
                     "returned": frame.returned,
-                    "values": {n: w.kept.entry["stats"] if w.kept.array is None else w.kept.array.copy() for n, w in named.items()},
+                    "values": {
+                        n: w.kept.entry["stats"] if w.kept.array is None else w.kept.array.copy()
+                        for n, w in named.items()
+                    },
                     "norm": {n: w.norm for n, w in named.items()},
                     "change": {n: w.change for n, w in named.items()},
                 }

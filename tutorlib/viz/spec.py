@@ -15,7 +15,15 @@ from tutorlib.viz.outline import outline, speak_event, speak_node, summary
 __all__ = ["VERSION", "assemble", "letter_of"]
 
 VERSION = 1
-LETTERS = {"input": "in", "shared": "S", "constant": "c", "gradient": "∂", "update": "Δ", "output": "out", "error": "NaN"}
+LETTERS = {
+    "input": "in",
+    "shared": "S",
+    "constant": "c",
+    "gradient": "∂",
+    "update": "Δ",
+    "output": "out",
+    "error": "NaN",
+}
 
 
 def letter_of(kind: str, op: str | None) -> str:
@@ -52,7 +60,9 @@ def assemble(
     boxes = []
     for node in nodes:
         shown = face(node, values.get(node.get("value") or ""))
-        boxes.append(Box(node["id"], shown.w, shown.h, node["kind"], node.get("grad_of") or "", node.get("update_of") or ""))
+        boxes.append(
+            Box(node["id"], shown.w, shown.h, node["kind"], node.get("grad_of") or "", node.get("update_of") or "")
+        )
     placed = layout(boxes, [Link(e["id"], e["s"], e["t"], e["kind"]) for e in edges], direction)
     return {
         "version": VERSION,

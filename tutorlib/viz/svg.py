@@ -1,4 +1,4 @@
-"""The static picture of a graph: one SVG on its own white card, the same bytes for the same spec. Standard library only."""
+"""The static picture of a graph: an SVG on its own card, the same bytes for the same spec. Standard library only."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from tutorlib.messages import message
 from tutorlib.viz.face import NORMAL, SMALL, THUMB_H, THUMB_W, face, shorten, text_width
-from tutorlib.viz.marks import arrow, edge_path, escape, heatmap, num, shape, text
+from tutorlib.viz.marks import arrow, edge_path, escape, heatmap, line, num, rect, shape, text
 from tutorlib.viz.theme import CARD, EDGES, FONT, KINDS, TEXT, role
 
 __all__ = ["card", "graph_svg"]
@@ -18,11 +18,12 @@ LEGEND_KINDS = ("input", "shared", "constant", "op", "output", "gradient", "upda
 def card(width: float, height: float, title: str, body: str, theme: str = "light") -> str:
     """A whole SVG document: the card, its border, its accessible title, then `body`."""
     fill, border = CARD[theme]
+    look = f'rx="8" fill="{fill}" stroke="{border}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{num(width)}" height="{num(height)}" '
-        f'viewBox="0 0 {num(width)} {num(height)}" font-family="{escape(FONT)}" role="img" aria-label="{escape(title)}"><title>{escape(title)}</title>'
-        f'<rect x="0.5" y="0.5" width="{num(width - 1)}" height="{num(height - 1)}" rx="8" fill="{fill}" stroke="{border}"/>'
-        f"{body}</svg>\n"
+        f'viewBox="0 0 {num(width)} {num(height)}" font-family="{escape(FONT)}" role="img" '
+        f'aria-label="{escape(title)}"><title>{escape(title)}</title>'
+        f"{rect(0.5, 0.5, width - 1, height - 1, look)}{body}</svg>\n"
     )
 
 
@@ -35,7 +36,6 @@ def graph_svg(spec: dict[str, Any], theme: str = "light") -> str:
     shift = (width - wide) / 2
     ink = TEXT[theme]
     parts = _scopes(graph, places["nodes"], theme)
-    node_of = {node["id"]: node for node in graph["nodes"]}
     labels = []
     for edge in graph["edges"]:
         points = places["edges"].get(edge["id"])
@@ -43,8 +43,10 @@ def graph_svg(spec: dict[str, Any], theme: str = "light") -> str:
             continue
         look = EDGES.get(edge["kind"], EDGES["forward"])
         colour = KINDS[look.colour].paint(theme).stroke if look.colour else ink
-        parts.append(edge_path(points, look, colour, 0.6 if edge["kind"] == "saved" else 1.0) + arrow(points, look, colour))
-        if edge["kind"] == "forward" and edge.get("label") and (edge.get("broadcast") or _shape_is_hidden(node_of[edge["s"]])):
+        parts.append(
+            edge_path(points, look, colour, 0.6 if edge["kind"] == "saved" else 1.0) + arrow(points, look, colour)
+        )
+        if edge.get("broadcast"):
             labels.append(_edge_label(edge, points, theme))
     for node in graph["nodes"]:
         if node["id"] in places["nodes"]:
@@ -56,31 +58,31 @@ def graph_svg(spec: dict[str, Any], theme: str = "light") -> str:
 
 
 def _node(node: dict[str, Any], box: list[float], values: dict[str, Any], theme: str) -> str:
-    x, y, w, h = box
+    x, y, w, _ = box
     look, ink = role(node["kind"]), TEXT[theme]
     paint = look.paint(theme)
     shown = face(node, values.get(node.get("value") or ""))
     middle = x + w / 2 + (2.5 if look.shape == "drum" else 0)
     out = [f"<g><title>{escape(node.get('spoken') or node['label'])}</title>", shape(look, paint, box)]
-    line = y + 18
+    base = y + 18
     if shown.badge:
         wide = text_width(shown.badge, SMALL) + 6
         start = middle - (wide + text_width(shown.title, NORMAL)) / 2
-        out.append(text(start, line, shown.badge, SMALL, paint.stroke, bold=True))
-        out.append(text(start + wide, line, shown.title, NORMAL, ink, bold=True))
+        out.append(text(start, base, shown.badge, SMALL, paint.stroke, bold=True))
+        out.append(text(start + wide, base, shown.title, NORMAL, ink, bold=True))
     else:
-        out.append(text(middle, line, shown.title, NORMAL, ink, "middle", bold=True))
+        out.append(text(middle, base, shown.title, NORMAL, ink, "middle", bold=True))
     if shown.kind:
-        line += 15
-        out.append(text(middle, line, shown.kind, SMALL, ink, "middle", more=' fill-opacity="0.75"'))
+        base += 15
+        out.append(text(middle, base, shown.kind, SMALL, ink, "middle", more=' fill-opacity="0.75"'))
     if shown.thumb:
         widest = max(text_width(words, SMALL) for words in shown.value)
         start = middle - (THUMB_W + 8 + widest) / 2
-        out.append(heatmap(shown.thumb, start, line + 6, THUMB_W, THUMB_H, KINDS["error"].paint(theme).stroke))
+        out.append(heatmap(shown.thumb, start, base + 6, THUMB_W, THUMB_H, KINDS["error"].paint(theme).stroke))
         for i, words in enumerate(shown.value):
-            out.append(text(start + THUMB_W + 8, line + 15 + 13 * i, words, SMALL, ink))
+            out.append(text(start + THUMB_W + 8, base + 15 + 13 * i, words, SMALL, ink))
     elif shown.value:
-        out.append(text(middle, line + 16, shown.value[0], SMALL + 0.5, ink, "middle"))
+        out.append(text(middle, base + 16, shown.value[0], SMALL + 0.5, ink, "middle"))
     if look.border == "alert":
         out.append(f'<circle cx="{num(x + w)}" cy="{num(y)}" r="8" fill="{paint.stroke}"/>')
         out.append(text(x + w, y + 4, "!", 12, CARD[theme][0], "middle", bold=True))
@@ -101,30 +103,24 @@ def _scopes(graph: dict[str, Any], places: dict[str, list[float]], theme: str) -
         others = (box for name, box in places.items() if name not in inside)
         if any(b[0] < right and b[0] + b[2] > x and b[1] < bottom and b[1] + b[3] > y for b in others):
             continue
+        look = f'rx="10" fill="{KINDS["input"].paint(theme).fill}" fill-opacity="0.5" stroke="{CARD[theme][1]}"'
+        parts.append(rect(x, y, right - x, bottom - y, look))
         parts.append(
-            f'<rect x="{num(x)}" y="{num(y)}" width="{num(right - x)}" height="{num(bottom - y)}" rx="10" '
-            f'fill="{KINDS["input"].paint(theme).fill}" fill-opacity="0.5" stroke="{CARD[theme][1]}" stroke-width="1"/>'
+            text(x + 10, y + 13, shorten(scope["title"]), 10.5, TEXT[theme], bold=True, more=' fill-opacity="0.75"')
         )
-        parts.append(text(x + 10, y + 13, shorten(scope["title"]), 10.5, TEXT[theme], bold=True, more=' fill-opacity="0.75"'))
     return parts
 
 
-def _shape_is_hidden(node: dict[str, Any]) -> bool:
-    return node.get("shape") is None
-
-
 def _edge_label(edge: dict[str, Any], points: list[list[float]], theme: str) -> str:
-    """The shape beside the end of an edge; axes that are broadcast are underlined."""
+    """The shape of a value that is stretched, underlined, beside the end of its edge."""
     (ax, ay), (bx, by) = points[-2], points[-1]
     x, y = (ax + bx) / 2 + 6, (ay + by) / 2 + 3
     words = edge["label"]
     fill, _ = CARD[theme]
     wide = text_width(words, 10)
-    out = f'<rect x="{num(x - 2)}" y="{num(y - 9)}" width="{num(wide + 4)}" height="12" rx="2" fill="{fill}" fill-opacity="0.85"/>'
+    out = rect(x - 2, y - 9, wide + 4, 12, f'rx="2" fill="{fill}" fill-opacity="0.85"')
     out += text(x, y, words, 10, TEXT[theme], more=' fill-opacity="0.8"')
-    if edge.get("broadcast"):
-        out += f'<path d="M{num(x)} {num(y + 2)}h{num(wide)}" fill="none" stroke="{KINDS["shared"].paint(theme).stroke}" stroke-width="1.5"/>'
-    return out
+    return out + line(f"M{num(x)} {num(y + 2)}h{num(wide)}", KINDS["shared"].paint(theme).stroke, 1.5)
 
 
 def _legend(graph: dict[str, Any], theme: str, width: float) -> tuple[str, float, float]:
@@ -142,7 +138,9 @@ def _legend(graph: dict[str, Any], theme: str, width: float) -> tuple[str, float
         if kind in flows:
             points = [[0, 0], [28, 0]]
             colour = KINDS[flow.colour].paint(theme).stroke if flow.colour else ink
-            entries.append((edge_path(points, flow, colour) + arrow(points, flow, colour), message(f"widgets.edge_{kind}")))
+            entries.append(
+                (edge_path(points, flow, colour) + arrow(points, flow, colour), message(f"widgets.edge_{kind}"))
+            )
     out, x, y, widest = [], 14.0, 17.0, 0.0
     for sample, words in entries:
         wide = 34 + text_width(words, 10.5) + 14
@@ -151,5 +149,5 @@ def _legend(graph: dict[str, Any], theme: str, width: float) -> tuple[str, float
         out.append(f'<g transform="translate({num(x)} {num(y)})">{sample}{text(34, 4, words, 10.5, ink)}</g>')
         x += wide
         widest = max(widest, x)
-    rule = f'<path d="M10 0H{num(max(widest, width) - 10)}" fill="none" stroke="{CARD[theme][1]}" stroke-width="1"/>'
+    rule = line(f"M10 0H{num(max(widest, width) - 10)}", CARD[theme][1], 1)
     return rule + "".join(out), widest, y + LEGEND_H - 14

@@ -7,7 +7,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CARD", "EDGES", "FONT", "KINDS", "TEXT", "Edge", "Paint", "Role", "magnitude_colour", "role", "signed_colour"]
+__all__ = [
+    "CARD",
+    "EDGES",
+    "FONT",
+    "KINDS",
+    "TEXT",
+    "Edge",
+    "Paint",
+    "Role",
+    "magnitude_colour",
+    "role",
+    "signed_colour",
+]
 
 FONT = "system-ui, 'Segoe UI', 'Noto Sans', 'Noto Sans Bengali', 'DejaVu Sans', sans-serif"
 

@@ -1,4 +1,4 @@
-"""The events that a learner steps through, forward, backward and update, with formula and numbers, and the values' budget."""
+"""The events that a learner steps through, forward, backward and update, with formula and numbers."""
 
 from __future__ import annotations
 
@@ -91,7 +91,9 @@ class _Writer:
             said = put_in(rule.text, rule.letters(inputs, output, self._name))
             numbers = self._numbers(rule.text, rule.letters(inputs, output, self._number))
         sources = [edge["s"] for edge in self.drawing.edges_into(name)]
-        phase = "backward" if shown["kind"] == "gradient" else "update" if self._follows_gradient(sources) else "forward"
+        phase = (
+            "backward" if shown["kind"] == "gradient" else "update" if self._follows_gradient(sources) else "forward"
+        )
         if phase == "update":
             self.after.add(name)
         self._event(phase, name, sources, said, numbers)
@@ -169,7 +171,11 @@ class _Writer:
         letters[f"∂L/∂{rule.output}"] = f"∂{flow.cost}/∂{letters[rule.output]}"
         said = put_in(rule.text.partition("=")[2].strip(), letters)
         var = part.consumer.inputs[part.port]
-        return said if speaks_of_shape(rule.text) or np.shape(var) == part.consumer.shape or not _elementwise(part) else f"Σ {said}"
+        return (
+            said
+            if speaks_of_shape(rule.text) or np.shape(var) == part.consumer.shape or not _elementwise(part)
+            else f"Σ {said}"
+        )
 
     def _gradient_numbers(self, part: Part, flow: Flow, total: Any) -> str:
         rule = backward_of(part.consumer.op.name, part.port)
@@ -177,7 +183,9 @@ class _Writer:
         if rule is None or above is None or np.shape(above) != np.shape(total):
             return ""
         letters = rule.letters(list(part.consumer.inputs), part.consumer, self._number)
-        letters[f"∂L/∂{rule.output}"] = _short_text(getattr(above, "data", above) if hasattr(above, "requires_grad") else above)
+        letters[f"∂L/∂{rule.output}"] = _short_text(
+            getattr(above, "data", above) if hasattr(above, "requires_grad") else above
+        )
         letters[rule.text.partition("=")[0].strip()] = _short_text(total)
         return self._numbers(rule.text, letters)
 

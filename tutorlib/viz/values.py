@@ -1,4 +1,4 @@
-"""Arrays reduced to what a picture needs: statistics, a thumbnail, a small table and one line of text with fixed digits.
+"""Arrays reduced to what a picture needs: statistics, a thumbnail, a small table, one line of text with fixed digits.
 
 Numbers leave here JSON-ready: finite floats, or the strings "NaN", "Infinity", "-Infinity". Nothing here knows graphs.
 """
