@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tutorlib.compile.fgraph import check_replacement
+from tutorlib.core.aval import in_range
 from tutorlib.core.backend import is_array
 from tutorlib.core.dispatch import as_symbol
 from tutorlib.core.errors import DTypeError, ModeMixError, ShapeError, TutorlibError, UpdateTypeError, shape_text
@@ -41,14 +42,14 @@ def accepted(var: Symbol, value: Any) -> Any:
         fits = (
             np.can_cast(array.dtype, var.dtype, "safe")
             or kinds in ("if", "uf", "bf", "bi")
-            or (weak and kinds in ("ff", "ii"))
+            or (weak and kinds in ("ff", "ii", "iu"))
         )
         if array.dtype.kind not in "biuf" or not fits:
             raise DTypeError(
                 f"input {label(var)} is {var.dtype}, the value given is {array.dtype}",
                 fix=f"convert it: value.astype({var.dtype.name!r})",
             )
-        array = array.astype(var.dtype)
+        array = in_range(array, var.dtype, f"input {label(var)}") if weak else array.astype(var.dtype)
     shape = tuple(array.shape)
     wrong = next(
         (i for i, (want, got) in enumerate(zip(var.shape, shape, strict=False)) if want is not None and want != got),
@@ -59,7 +60,9 @@ def accepted(var: Symbol, value: Any) -> Any:
             f"input {label(var)} has shape {shape_text(var.shape)}, the value given has {shape_text(shape)}",
             shapes=[var.shape, shape],
             wrong_dims=[wrong, wrong],
-            fix="? stands for any length",
+            fix=f"give axis {wrong} the length {var.shape[wrong or 0]}"
+            if len(shape) == var.ndim
+            else f"give it {var.ndim} axes: {'nest the lists, or value.reshape(…)' if var.ndim else 'one number'}",
         )
     return array
 
@@ -106,7 +109,12 @@ def checked_updates(updates: Pairs) -> list[tuple[Shared, Symbol]]:
                     fix=f"cast the update: tl.cast(new_value, {variable.dtype.name!r})",
                     source=value.node.source if value.node is not None else None,
                 )
-            value = OPS.cast(value, variable.dtype)
+            if isinstance(value, Constant):
+                value = Constant(
+                    in_range(np.asarray(value.value), variable.dtype, f"shared variable {label(variable)}")
+                )
+            else:
+                value = OPS.cast(value, variable.dtype)
         elif value.aval.weak:
             value = Constant(np.asarray(value.value, variable.dtype)) if isinstance(value, Constant) else value
         if value.ndim != variable.ndim or any(

@@ -171,7 +171,7 @@ def _result_form(outputs: Any) -> tuple[list[Any], Any]:
         keys = list(outputs)
         return list(outputs.values()), lambda values: dict(zip(keys, values, strict=True))
     if isinstance(outputs, list | tuple):
-        return list(outputs), lambda values: values
+        return list(outputs), tuple if isinstance(outputs, tuple) else list
     return [outputs], lambda values: values[0]
 
 
@@ -187,10 +187,10 @@ def function(
 
     Args:
         inputs: symbols, or ``tl.In(symbol, value=default, name=keyword)``.
-        outputs: an expression, a list or dict of them, or None: the call's result has the same form, as NumPy arrays.
+        outputs: an expression, a list, tuple or dict of them, or None: the call's result has the same form, as NumPy
+            arrays.
         updates: pairs (or a dict) of a shared variable and its new value. All new values are computed from the
-        values before
-            the call, and so are the outputs; then all are written.
+            values before the call, and so are the outputs; then all are written.
         givens: pairs (or a dict) of a variable of the graph and what stands in its place, in this function only.
         on_unused_input: "raise", "warn" or "ignore".
         name: for messages.
@@ -254,6 +254,11 @@ def evaluate(outputs: Any, givens: Mapping[Any, Any]) -> Any:
     flat, form = _result_form(outputs)
     symbols = [as_symbol(v) for v in flat]
     keys = [k.symbol if isinstance(k, Parameter) else k for k in givens]
+    for key in keys:
+        if not isinstance(key, Symbol):
+            raise MissingInputError(
+                f"eval() takes values for symbols, {key!r:.60} is not one", fix="use the variable itself: {x: 2.0}"
+            )
     plan = Plan(keys, symbols)
     if plan.missing:
         names = ", ".join(label(v) for v in plan.missing)

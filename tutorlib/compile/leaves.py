@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tutorlib.core.aval import AVal, Dim, check_dtype
 from tutorlib.core.backend import Device
 from tutorlib.core.config import config
@@ -26,7 +28,14 @@ def symbol(name: str | None = None, shape: Sequence[Dim] = (), dtype: Any = None
     >>> tl.symbol("rows", shape=(None, 3), dtype="float32")
     <input rows: float32 (?, 3)>
     """
-    return Input(AVal(tuple(shape), check_dtype(dtype or config.floatX)), name=name)
+    dims = (shape,) if isinstance(shape, int) else tuple(shape)
+    if not all(d is None or (isinstance(d, int | np.integer) and d >= 0) for d in dims):
+        raise ShapeError(
+            f"a shape is made of lengths and None, not {dims!r}", fix="write None for a length that is not known yet"
+        )
+    return Input(
+        AVal(tuple(None if d is None else int(d) for d in dims), check_dtype(dtype or config.floatX)), name=name
+    )
 
 
 def _of_rank(ndim: int, word: str) -> Any:

@@ -116,8 +116,10 @@ def run_backward(root: Tensor, gradient: Any, retain_graph: bool, create_graph: 
             walk(ARRAYS, order, cotangents, _requires_grad, remember=remember, arrive=arrive)
     for leaf in leaves.values():
         grad = cotangents.get(id(leaf))
-        if grad is not None:
-            _accumulate(leaf, _calling(leaf)(grad) if leaf.hooks else grad)
+        if grad is None:
+            # Reached only through ops of slope zero (sign, x ** 0): a gradient of zero, not none.
+            grad = OPS.zeros_like(leaf._data)
+        _accumulate(leaf, _calling(leaf)(grad) if leaf.hooks else grad)
     if not retain:
         release(order)
         for node in order:
@@ -189,8 +191,10 @@ def _dynamic_grad(
     order = [node for node in order if id(node) in path]
     cotangents: dict[int, Any] = {}
     for root, seed in roots:
-        seed = seed_of(root, seed, "grad()") if not (create_graph and isinstance(seed, Tensor)) else seed
-        seed = seed if isinstance(seed, Tensor) or not create_graph else Tensor(seed)
+        checked = seed_of(root, seed, "grad()")
+        if create_graph:
+            checked = OPS.cast(seed, root.dtype) if isinstance(seed, Tensor) else Tensor(checked)
+        seed = checked
         cotangents[id(root)] = OPS.add(cotangents[id(root)], seed) if id(root) in cotangents else seed
     keep = frozenset(id(v) for v in wrt)
     if create_graph:
@@ -232,7 +236,7 @@ def grad(
         wrt: a variable, or a list or tuple of them (leaves or results); the answer has the same form.
         cotangent: d(final)/d(cost), of the cost's shape; 1 by default.
         known: further starting points: variables of the graph and the cotangents already known for them.
-        consider_constant: variables that no gradient goes through.
+        consider_constant: variables (or one) that no gradient goes through.
         disconnected: "raise", "zero" or "none": what to answer for a variable that ``cost`` does not depend on.
         create_graph: dynamic mode only: record the gradient's own computation, so that it can be differentiated again.
 
@@ -257,7 +261,8 @@ def grad(
         raise ValueError('disconnected must be "raise", "zero" or "none"')
     for var in variables:
         _check_wrt(var, symbolic)
-    blocked = [v.symbol if symbolic and isinstance(v, Parameter) else v for v in consider_constant]
+    constants = [consider_constant] if isinstance(consider_constant, Var) else consider_constant
+    blocked = [v.symbol if symbolic and isinstance(v, Parameter) else v for v in constants]
     if symbolic:
         found, path = _symbolic_grad(roots, variables, blocked)
     else:

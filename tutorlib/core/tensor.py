@@ -13,6 +13,9 @@ from tutorlib.core.backend import Array, Device, device_of, is_array, put, to_ho
 from tutorlib.core.backend import device as find_device
 from tutorlib.core.errors import (
     DisconnectedError,
+    DTypeError,
+    ModeMixError,
+    OutOfBoundsError,
     ShapeError,
     StaleValueError,
     shape_text,
@@ -236,7 +239,15 @@ class Tensor(NodeView, Var):
         raise TypeError("only a one-element integer tensor can be an index")
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if spec and self._data.size == 1 else format(repr(self), spec)
+        if self._data.size == 1 and spec:
+            return format(self.item(), spec)
+        try:
+            return format(repr(self), spec)
+        except ValueError:
+            raise ShapeError(
+                f"the format {spec!r} is for one number, this tensor has shape {shape_text(self.shape)}",
+                fix="take one: x[0], or format them one by one: [f'{v:.2f}' for v in x]",
+            ) from None
 
     def detach(self) -> Tensor:
         """The same value, outside every graph."""
@@ -284,16 +295,28 @@ class Tensor(NodeView, Var):
                 fix="update it inside `with tl.no_grad():`, or compute a new tensor instead",
             )
 
+    def _unrecorded(self, value: Any, what: str) -> Any:
+        """``value`` as data to be written here; refused where that would silently cut a gradient."""
+        if isinstance(value, Tensor):
+            if value.requires_grad and Tensor.recording():
+                raise StaleValueError(
+                    f"{what} would take over the value, but not the gradient, of a recorded tensor",
+                    fix="compute a new tensor instead: y = y + x, tl.stack or tl.where; or write x.detach()",
+                )
+            return value._data
+        if isinstance(value, Var):
+            raise ModeMixError(f"{what} needs a value, not a symbol", fix="compute one first: expr.eval({x: …})")
+        return value
+
     # Set by the dispatch module: whether ops are being recorded now.
     recording: ClassVar[Any]
 
     def _in_place(self, op: str, other: Any) -> Tensor:
         self._may_change(f"`{op}=`")
-        value = getattr(OPS, {"+": "add", "-": "sub", "*": "mul", "/": "div"}[op])(
-            self._data, getattr(other, "data", other)
-        )
+        other = self._unrecorded(other, f"`{op}=`")
+        value = getattr(OPS, {"+": "add", "-": "sub", "*": "mul", "/": "div"}[op])(self._data, other)
         if value.shape != self.shape or not np.can_cast(value.dtype, self.dtype, "same_kind"):
-            raise ShapeError(
+            raise (ShapeError if value.shape != self.shape else DTypeError)(
                 f"`{op}=` would make {value.dtype} {shape_text(value.shape)} of {self.dtype} {shape_text(self.shape)}",
                 fix="compute a new tensor instead",
             )
@@ -314,18 +337,31 @@ class Tensor(NodeView, Var):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self._may_change("assignment into x[...]")
+        value = self._unrecorded(value, "assignment into x[...]")
         new = self._data.copy()
-        new[index] = getattr(value, "data", value)
+        items = index if isinstance(index, tuple) else (index,)
+        items = tuple(item._data if isinstance(item, Tensor) else item for item in items)
+        try:
+            new[items if isinstance(index, tuple) else items[0]] = value
+        except IndexError as error:
+            raise OutOfBoundsError(
+                str(error), shapes=[self.shape], fix="use one index an axis, inside its length"
+            ) from None
+        except ValueError:
+            raise ShapeError(
+                f"the value does not fit the part of this {shape_text(self.shape)} tensor that it is assigned to",
+                fix="give a value of the shape of x[index], or one number for all",
+            ) from None
         self._write(new)
 
     def __copy__(self) -> Tensor:
-        return Tensor(self._data, self.requires_grad, self.name)
+        return type(self)(self._data, self.requires_grad, self.name)
 
     def __deepcopy__(self, memo: Any) -> Tensor:
         return type(self)(self._data.copy(), self.requires_grad, self.name)
 
     def __reduce__(self) -> Any:
-        return _unpickle, (to_host(self._data), self.requires_grad, self.name)
+        return type(self), (to_host(self._data), self.requires_grad, self.name)
 
     def __repr__(self) -> str:
         body = np.array2string(to_host(self._data), separator=", ", prefix="tensor(", threshold=200)
@@ -337,7 +373,3 @@ class Tensor(NodeView, Var):
         elif self.requires_grad:
             extra += ", requires_grad=True"
         return f"tensor({body}{extra})"
-
-
-def _unpickle(data: np.ndarray, requires_grad: bool, name: str | None) -> Tensor:
-    return Tensor(data, requires_grad, name)
