@@ -21,6 +21,7 @@ from tutorlib.lessons.source import Cell, Lesson, SourceError, read_lesson
 from tutorlib.messages import message
 
 SCREEN_LINES = 30
+CODE_WIDTH = 90
 PROSE_WIDTH = 100
 OUTPUT_BYTES = 200_000
 IMAGE = re.compile(r"!\[([^\]]*)\]\(")
@@ -126,8 +127,11 @@ def widget_problems(lesson: Lesson) -> Iterator[tuple[int, str]]:
 
 
 def length_problems(cell: Cell) -> Iterator[tuple[int, str]]:
-    """A cell fits on a screen."""
+    """A cell fits on a screen, and its code into the width of a notebook."""
     lines = cell.text.splitlines()
+    widest = max(map(len, lines))
+    if cell.kind == "code" and widest > CODE_WIDTH:
+        yield cell.line, message("lessons.lint.too_wide", key=cell.key, width=widest, most=CODE_WIDTH)
     length = len(lines) if cell.kind == "code" else sum(1 + len(line) // PROSE_WIDTH for line in lines)
     if length > SCREEN_LINES:
         yield cell.line, message("lessons.lint.too_long", key=cell.key, lines=length, most=SCREEN_LINES)
