@@ -38,6 +38,8 @@ _LAZY = {
     "SharedView": "tutorlib.viz.shared_view",
     "display_mode": "tutorlib.viz.display",
     "show": "tutorlib.viz.display",
+    "explain": "tutorlib.tools.explain",
+    "gradcheck": "tutorlib.tools.gradcheck",
     "check": "tutorlib.lessons",
     "predict": "tutorlib.lessons",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, cast
@@ -79,6 +80,12 @@ def seed_of(root: Any, cotangent: Any, what: str) -> Any:
 # only, and only a small one, so that a training loop holds no second set of activations.
 _KEEP_NODES, _KEEP_BYTES = 5_000, 16_000_000
 _used_up: list[Tensor] = []
+_last_cost: weakref.ref[Tensor] | None = None
+
+
+def last_cost() -> Tensor | None:
+    """What ``backward()`` was last called on, if it still exists."""
+    return _last_cost() if _last_cost is not None else None
 
 
 def release_graph() -> None:
@@ -98,8 +105,10 @@ def run_backward(root: Tensor, gradient: Any, retain_graph: bool, create_graph: 
             else f"a value of dtype {root.dtype} has no gradient",
             fix="make the leaf with tl.tensor(value, requires_grad=True), and compute outside tl.no_grad()",
         )
+    global _last_cost
     seed = seed_of(root, gradient, "backward()")
     release_graph()
+    _last_cost = weakref.ref(root)
     order = recorded_nodes([root])
     retain = retain_graph or create_graph
     remember = retain or (len(order) <= _KEEP_NODES and sum(n._data.nbytes for n in order) <= _KEEP_BYTES)

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -226,26 +227,27 @@ def to_host(array: Array) -> np.ndarray:
     return np.asarray(array)
 
 
-# NumPy's floating-point warnings are silenced inside our ops: np.errstate costs 2 us, setting its context variable 0.1.
+# NumPy's floating-point warnings are silenced while an op runs: NaN and inf are shown by our own tools, at the op that
+# made them. np.errstate does it in 2 us; setting the context variable behind it takes 0.1, and an op runs every few.
 _umath = import_module("numpy._core.umath")
 _extobj = getattr(_umath, "_extobj_contextvar", None)
 _make_extobj = getattr(_umath, "_make_extobj", None)
-_QUIET = _make_extobj(all="ignore") if _extobj is not None and _make_extobj is not None else None
+
+silence: Callable[[], Any]
+unsilence: Callable[[Any], Any]
+if _extobj is not None and _make_extobj is not None:
+    silence = partial(_extobj.set, _make_extobj(all="ignore"))
+    unsilence = _extobj.reset
+else:
+    silence = partial(np.seterr, all="ignore")
+    unsilence = lambda before: np.seterr(**before)
 
 
-class _Quiet:
-    """Context manager: no floating-point warnings from NumPy inside."""
-
-    __slots__ = ("_token",)
-
-    def __enter__(self) -> None:
-        self._token = _extobj.set(_QUIET)  # type: ignore[union-attr]
-
-    def __exit__(self, *exc: object) -> None:
-        _extobj.reset(self._token)  # type: ignore[union-attr]
-
-
-def quiet() -> Any:
-    """A context without NumPy's floating-point warnings: NaN and inf are shown by our own tools, at the op that made
-    them."""
-    return _Quiet() if _QUIET is not None else np.errstate(all="ignore")
+@contextmanager
+def quiet() -> Iterator[None]:
+    """A block without NumPy's floating-point warnings."""
+    token = silence()
+    try:
+        yield
+    finally:
+        unsilence(token)

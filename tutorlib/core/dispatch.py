@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tutorlib.core import leak, observe
-from tutorlib.core.backend import CPU, HOST_TYPES, common_device, is_array, module_of, quiet, tag
+from tutorlib.core.backend import CPU, HOST_TYPES, common_device, is_array, module_of, silence, tag, unsilence
 from tutorlib.core.errors import DTypeError, ModeMixError, OutOfBoundsError, ShapeError, TutorlibError, note_source
 from tutorlib.core.graph import FORWARD, Constant, Node, Op, Symbol, Var, aval_of, building
 from tutorlib.core.hold import hold
@@ -104,14 +104,13 @@ def apply(op: Op, *args: Any, **attrs: Any) -> Any:
         return run(op, args, attrs)
     if state.static:
         return build(op, args, attrs)
+    token = silence()
     try:
-        if op.quiet:
-            with quiet():
-                data = op.on_numpy(*arrays, **attrs)
-        else:
-            data = op.on_numpy(*arrays, **attrs)
+        data = op.on_numpy(*arrays, **attrs)
     except (ValueError, TypeError, IndexError) as error:
         raise explained(op, arrays, attrs, error) from None
+    finally:
+        unsilence(token)
     result = _result(op, args, arrays, attrs, data, requires_grad, in_graph)
     if foreign and result.op is not None:
         hold(result, [arg for arg in args if type(arg) is _ndarray])
@@ -151,14 +150,13 @@ def run(op: Op, arrays: Any, attrs: dict[str, Any]) -> Any:
             where = common_device(arrays, op.name)
             break
     function = op.on_numpy if where.kind == "cpu" else op.on(module_of(where))
+    token = silence()
     try:
-        if op.quiet:
-            with quiet():
-                result = function(*arrays, **attrs)
-        else:
-            result = function(*arrays, **attrs)
+        result = function(*arrays, **attrs)
     except (ValueError, TypeError, IndexError) as error:
         raise explained(op, arrays, attrs, error) from None
+    finally:
+        unsilence(token)
     return tag(result, where) if where.kind == "cpu" and where.number else result
 
 

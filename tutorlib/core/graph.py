@@ -30,7 +30,7 @@ class Op:
             They need not undo broadcasting nor restore dtypes: the gradient walk does. None: not differentiable.
         c: the C expression of an elementwise op, with ``{0} {1}`` for its operands.
         flags: of "elementwise", "linear", "view", "random", "nondiff", "stretches" (a non-elementwise op that
-            broadcasts an input), "quiet" (NumPy may warn: the op silences it).
+            broadcasts an input).
         ufunc: the NumPy ufunc of the same meaning, called directly in place of ``forward``.
     """
 
@@ -54,7 +54,6 @@ class Op:
         self.c = c
         self.nout = nout
         self.flags = frozenset(flags)
-        self.quiet = "quiet" in self.flags
         self.ufunc = ufunc
         self.__doc__ = doc
         self._bound: dict[int, Callable[..., Any]] = {}
