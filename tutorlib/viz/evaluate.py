@@ -78,4 +78,5 @@ def _mark_error(drawing: Drawing, node: Any, error: TutorlibError) -> None:
     shown = drawing.node(drawing.ids[id(node)])
     shown["kind"], shown["letter"] = "error", "NaN"
     shown["note"] = str(error).splitlines()[0][:300]
-    drawing.notes.append(f"{shown['label']}: {shown['note']}")
+    said = shown["note"] if shown["note"].startswith(shown["op"]) else f"{shown['label']}: {shown['note']}"
+    drawing.notes.append(said)

@@ -163,24 +163,27 @@ def _parts(var: Tensor, uses: list[tuple[Any, int]], total: np.ndarray | None, f
 def _local_gradients(node: Tensor) -> list[np.ndarray | None] | None:
     """What a recorded op sends back to each input, computed again; None where its inputs were changed since."""
     op, attrs = node.op, node.attrs
-    values = [getattr(v, "data", v) if isinstance(v, Tensor) else v for v in node.inputs]
-    if op is None or op.vjp is None or node.cotangent is None or any(np.size(v) > LARGEST for v in values):
+    if op is None or op.vjp is None or node.cotangent is None:
         return None
-    out = node.data
-    g = getattr(node.cotangent, "data", node.cotangent) if isinstance(node.cotangent, Tensor) else node.cotangent
+    values = [to_host(v) if np.ndim(v) or isinstance(v, Tensor) else v for v in node.inputs]
+    if any(np.size(v) > LARGEST for v in values):
+        return None
+    out, g = to_host(node), to_host(node.cotangent)
+    wanted = [isinstance(v, Tensor) and v.requires_grad for v in node.inputs]
     with quiet():
-        again = np.asarray(op.on_numpy(*[to_host(v) for v in values], **attrs))
-        if again.shape != out.shape or not np.array_equal(again, to_host(out), equal_nan=again.dtype.kind == "f"):
+        again = np.asarray(op.on_numpy(*values, **attrs))
+        if again.shape != out.shape or not np.array_equal(again, out, equal_nan=again.dtype.kind == "f"):
             return None
-        rules = op.vjp
-        if isinstance(rules, tuple):
-            grads = [None if rule is None else rule(g, out, *values, **attrs) for rule in rules]
+        if isinstance(op.vjp, tuple):
+            rules = zip(op.vjp, wanted, strict=True)
+            grads = [rule(g, out, *values, **attrs) if rule is not None and want else None for rule, want in rules]
         else:
-            needs = [isinstance(v, Tensor) and v.requires_grad for v in node.inputs]
-            grads = list(rules(g, needs, out, *values, **attrs))
+            grads = list(op.vjp(g, wanted, out, *values, **attrs))
         return [
-            None
-            if grad is None
-            else to_host(OPS.unbroadcast(grad, value) if np.shape(grad) != np.shape(value) else grad)
-            for grad, value in zip(grads, values, strict=True)
+            _like(grad, value) if grad is not None and want else None
+            for grad, value, want in zip(grads, values, wanted, strict=True)
         ]
+
+
+def _like(grad: Any, value: Any) -> np.ndarray:
+    return to_host(OPS.unbroadcast(grad, value) if np.shape(grad) != np.shape(value) else grad)

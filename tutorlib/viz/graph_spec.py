@@ -51,7 +51,9 @@ def graph_spec(
             drawing = _draw_symbols(roots, wanted or [], limit)
         else:
             drawing = draw_graph(roots, limit=limit)
-            if wanted != [] and isinstance(roots[0], Tensor):
+            if any(root.op is not None and root.arrays is None and not root.inputs for root in roots):
+                drawing.notes.append(message("widgets.note_used_up"))
+            elif wanted != []:
                 flow = add_gradients(drawing, roots[0], wanted)
     complete = fill_values(drawing, inputs or {})
     for node in drawing.nodes:

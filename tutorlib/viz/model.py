@@ -144,7 +144,8 @@ def leaf(drawing: Drawing, var: Any) -> str:
     else:
         kind, value = "constant", var
     array = None if value is None else to_host(value)
-    label = name or (numbers_text(array) if array is not None and array.size <= 3 else message(f"widgets.kind_{kind}"))
+    short = kind == "constant" and array is not None and array.size <= 3
+    label = name or (numbers_text(array) if short else message(f"widgets.kind_{kind}"))
     found = drawing.add(
         kind, label, thing=var, var=var if isinstance(var, Var) else array, name=name,
         requires_grad=bool(getattr(var, "requires_grad", kind == "shared")),

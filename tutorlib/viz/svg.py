@@ -59,9 +59,11 @@ def graph_svg(spec: dict[str, Any], theme: str = "light") -> str:
 
 def _node(node: dict[str, Any], box: list[float], values: dict[str, Any], theme: str) -> str:
     x, y, w, _ = box
-    look, ink = role(node["kind"]), TEXT[theme]
+    value = values.get(node.get("value") or "")
+    bad = value is not None and (value["stats"]["nan"] or value["stats"]["inf"])
+    look, ink = role("error" if bad else node["kind"]), TEXT[theme]
     paint = look.paint(theme)
-    shown = face(node, values.get(node.get("value") or ""))
+    shown = face(node, value)
     middle = x + w / 2 + (2.5 if look.shape == "drum" else 0)
     out = [f"<g><title>{escape(node.get('spoken') or node['label'])}</title>", shape(look, paint, box)]
     base = y + 18

@@ -114,7 +114,7 @@ class _Writer:
         if name in flow.earlier:
             terms.append(message("widgets.earlier_gradient"))
             arrays.append(flow.earlier[name])
-        formula = f"{shown['label']} = {' + '.join(terms) if terms and all(terms) else ''}".removesuffix(" = ")
+        formula = f"{shown['label']} = {' + '.join(terms)}"
         if not parts:
             formula = f"{shown['label']} = 1" if _is_one(total) else shown["label"]
         known = [a for a in arrays if a is not None]
@@ -166,7 +166,7 @@ class _Writer:
     def _term(self, part: Part, flow: Flow) -> str:
         rule = backward_of(part.consumer.op.name, part.port)
         if rule is None:
-            return ""
+            return message("widgets.part_from", op=self._name(part.consumer))
         letters = rule.letters(list(part.consumer.inputs), part.consumer, self._name)
         letters[f"∂L/∂{rule.output}"] = f"∂{flow.cost}/∂{letters[rule.output]}"
         said = put_in(rule.text.partition("=")[2].strip(), letters)
