@@ -37,7 +37,7 @@ class Explanation:
     """Why a gradient is what it is.
 
     ``verdict``: "none", "nan", "zero", "tiny", "huge" or "ordinary"; ``sentences``: what to tell; ``causes``:
-    the nodes at fault, for highlighting; ``path``: the strongest path from the cost to the variable, the cost's op first.
+    the nodes at fault, for highlighting; ``path``: the strongest path from the cost to the variable, cost's op first.
     """
 
     verdict: str
