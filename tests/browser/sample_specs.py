@@ -9,9 +9,11 @@ from tutorlib.viz.values import describe_value
 
 def _node(at: int, **more) -> dict:
     return {
-        "id": f"n{at}", "kind": "op", "op": "add", "name": None, "letter": "add", "label": "add", "scope": "",
-        "shape": [2], "dtype": "float64", "device": "cpu", "src": None, "formula": {"forward": "z = x + y", "backward": []},
-        "requires_grad": True, "value": None, "grad": None, "spoken": f"add {at}, operation", **more,
+        "id": f"n{at}", "kind": "op", "op": "add", "name": None, "letter": "add", "label": "add",
+        "scope": "",
+        "shape": [2], "dtype": "float64", "device": "cpu", "src": None, "requires_grad": True,
+        "formula": {"forward": "z = x + y", "backward": []}, "value": None, "grad": None,
+        "spoken": f"add {at}, operation", **more,
     }  # fmt: skip
 
 
@@ -26,12 +28,20 @@ def wide_graph(count: int, columns: int = 20) -> dict:
         layout["nodes"][f"n{i}"] = [x, y, 110.0, 61.0]
         if i >= columns:
             edges.append(
-                {"id": f"e{i}", "s": f"n{i - columns}", "t": f"n{i}", "kind": "forward", "port": 0, "label": "(2,)", "broadcast": []}
+                {
+                    "id": f"e{i}",
+                    "s": f"n{i - columns}",
+                    "t": f"n{i}",
+                    "kind": "forward",
+                    "port": 0,
+                    "label": "(2,)",
+                    "broadcast": [],
+                }
             )
             layout["edges"][f"e{i}"] = [[x + 55, y - 49], [x + 55, y]]
         trace.append(
-            {"t": i, "phase": "forward", "node": f"n{i}", "inputs": [], "value": "v0", "formula": "z = x + y", "numbers": "",
-             "spoken": f"step {i + 1} of {count}, forward, add"}
+            {"t": i, "phase": "forward", "node": f"n{i}", "inputs": [], "value": "v0", "formula": "z = x + y",
+             "numbers": "", "spoken": f"step {i + 1} of {count}, forward, add"}
         )  # fmt: skip
     levels = {node["id"]: 1 for node in nodes}
     return {
@@ -40,8 +50,19 @@ def wide_graph(count: int, columns: int = 20) -> dict:
     }  # fmt: skip
 
 
-def _frame(update: int, by: str, states: dict[str, np.ndarray], before: dict[str, np.ndarray], values: dict, **more) -> dict:
-    frame: dict = {"update": update, "by": by, "marks": [], "values": {}, "delta": {}, "norm": {}, "change": {}, "returned": None}
+def _frame(
+    update: int, by: str, states: dict[str, np.ndarray], before: dict[str, np.ndarray], values: dict, **more
+) -> dict:
+    frame: dict = {
+        "update": update,
+        "by": by,
+        "marks": [],
+        "values": {},
+        "delta": {},
+        "norm": {},
+        "change": {},
+        "returned": None,
+    }
     for name, array in states.items():
         key = f"v{len(values)}"
         values[key] = describe_value(array)
@@ -68,7 +89,7 @@ def counter_and_weights(updates: int = 12) -> dict:
             state["s2"] = state["s2"].copy()
             state["s2"][2, 3] = np.nan
         frames.append(_frame(i, "increment", state, before, values, returned=str(i - 1)))
-    frames[4]["marks"] = ["epoch 1"]
+    frames[min(4, updates)]["marks"] = ["epoch 1"]
     variables = [
         {"id": "s0", "name": "state", "shape": [], "dtype": "float64"},
         {"id": "s1", "name": "w", "shape": [2], "dtype": "float64"},

@@ -92,11 +92,11 @@ export function drawGraph(index, t, prefix, choose) {
 
   let selected = "";
   const setSelected = (id, { reveal = true } = {}) => {
-    nodes.get(selected)?.g.setAttribute("aria-selected", "false");
+    nodes.get(selected)?.item.setAttribute("aria-selected", "false");
     selected = nodes.has(id) ? id : "";
     frame(chosen, selected, RING_GAP + 4);
     if (!selected) return root.removeAttribute("aria-activedescendant");
-    nodes.get(selected).g.setAttribute("aria-selected", "true");
+    nodes.get(selected).item.setAttribute("aria-selected", "true");
     root.setAttribute("aria-activedescendant", ids.get(selected));
     if (reveal) viewport.reveal(boxes[selected]);
     return undefined;

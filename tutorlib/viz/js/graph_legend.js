@@ -24,8 +24,9 @@ function row(sign, name, note) {
 
 function nodeSign(kind) {
   const node = { kind, label: SIGNS[kind], letter: "", shape: null, spoken: "" };
-  const { g } = drawNode(node, [5, 4, 54, 28], { id: null, place: {}, hatch: "" });
-  for (const name of ["role", "aria-label", "aria-selected", "data-node", "id"]) g.removeAttribute(name);
+  const { g, item } = drawNode(node, [5, 4, 54, 28], { id: null, place: {}, hatch: "" });
+  item.remove();
+  g.removeAttribute("data-node");
   if (kind === "error") g.classList.add("tl-bad");
   return s("svg", { class: "tl-sign", width: 64, height: 36, "aria-hidden": "true" }, g);
 }

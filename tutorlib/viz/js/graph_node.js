@@ -44,7 +44,7 @@ function text(x, y, size, extra, ...children) {
   return s("text", { x, y, class: `tl-text ${extra}`, "font-size": size, "text-anchor": "middle" }, ...children);
 }
 
-/** {g, show(value, bad)} for a node in its `box`; `hatch` is the id of the pattern behind alerts. */
+/** {g, item, show(value, bad)} for a node in its `box`; `hatch` is the id of the pattern behind alerts. */
 export function drawNode(node, box, { id, place, hatch }) {
   const [x, y, w, h] = box;
   const middle = x + w / 2;
@@ -63,10 +63,13 @@ export function drawNode(node, box, { id, place, hatch }) {
   const alert = s("path", { class: "tl-alert", d: rounded(box, 6), fill: `url(#${hatch})` });
   const badge = s("g", { class: "tl-badge", "aria-hidden": "true" },
     s("circle", { cx: x + w - 4, cy: y + 4, r: 9 }), s("text", { x: x + w - 4, y: y + 8.4, "text-anchor": "middle" }, "!"));
-  const g = s("g", {
-    id, class: `tl-node tl-k-${node.kind}`, "data-node": node.id, role: "treeitem", "aria-label": node.spoken || label,
+  // The tree item holds no visible text itself, else its spoken name would have to repeat that text word for word.
+  const item = s("path", {
+    id, class: "tl-item", d: rounded(box, 3), role: "treeitem", "aria-label": node.spoken || label,
     "aria-level": place.level, "aria-posinset": place.position, "aria-setsize": place.size, "aria-selected": "false",
-  }, ...outline(node.kind, box), alert, face, badge);
+  });
+  const g = s("g", { class: `tl-node tl-k-${node.kind}`, "data-node": node.id },
+    ...outline(node.kind, box), alert, face, badge, item);
   let shown = null;
   const show = (value, bad) => {
     g.classList.toggle("tl-bad", bad || node.kind === "error");
@@ -75,7 +78,7 @@ export function drawNode(node, box, { id, place, hatch }) {
     for (const old of face.querySelectorAll(".tl-value")) old.remove();
     face.append(...drawValue(value, middle, at(2), room));
   };
-  return { g, show };
+  return { g, item, show };
 }
 
 function drawValue(value, middle, baseline, room) {

@@ -15,7 +15,7 @@ import { phaseBand } from "./phase_band.js";
 import { makePlayer } from "./player.js";
 import { searchBox } from "./search_box.js";
 import shellCss from "./shell.css";
-import { makeShell, outlineView, sidePanel } from "./shell.js";
+import { keepFocus, makeShell, outlineView, sidePanel } from "./shell.js";
 import { listen, makeSync } from "./sync.js";
 
 const KEYS = [
@@ -37,16 +37,16 @@ function render({ model, el }) {
   const sync = makeSync(model);
   let view = build();
   const stopListening = listen(model, {
-    spec: () => {
+    spec: () => keepFocus(shell.root, () => {
       view.stop();
       view = build();
-    },
+    }),
     step: () => !sync.pending("step") && view.setStep(model.get("step"), { echo: false }),
     selected: () => !sync.pending("selected") && view.select(model.get("selected"), { echo: false }),
     theme: shell.theme.update,
     height: () => view.setHeight(model.get("height")),
   });
-  const showPaired = hidePaired(model.get("key"));
+  const showPaired = hidePaired(shell.root, model.get("key"));
 
   function build() {
     return buildView({ model, t, prefix, shell, sync });

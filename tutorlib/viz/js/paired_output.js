@@ -1,31 +1,38 @@
 // Hides the static picture that belongs to a live view while the view is on the page, and shows it again afterwards.
 
-const shownBy = new Map();
+const viewsOver = new WeakMap();
+const OUTPUTS = ".jp-OutputArea, .output_area, .cell";
+const SETTLED = 5000;
 
-const boxOf = (figure) => figure.closest(".jp-OutputArea-child") ?? figure;
-
-/** Hide the output marked `data-tutorlib=key`; returns a function that brings it back when no view is left. */
-export function hidePaired(key) {
-  if (!key) return () => {};
-  shownBy.set(key, (shownBy.get(key) ?? 0) + 1);
+/**
+ * Hide the picture marked `data-tutorlib=key` among the outputs around `root`; returns a function that brings it back.
+ * Only there: another notebook on the page may have a picture with the same key.
+ */
+export function hidePaired(root, key) {
+  const hidden = new Set();
   const hide = () => {
-    for (const figure of document.querySelectorAll(`[data-tutorlib="${CSS.escape(key)}"]`)) {
-      boxOf(figure).style.display = "none";
+    if (!key || !root.isConnected) return;
+    const scope = root.closest(OUTPUTS) ?? document;
+    for (const figure of scope.querySelectorAll(`[data-tutorlib="${CSS.escape(key)}"]`)) {
+      const box = figure.closest(".jp-OutputArea-child") ?? figure;
+      if (hidden.has(box)) continue;
+      hidden.add(box);
+      viewsOver.set(box, (viewsOver.get(box) ?? 0) + 1);
+      box.style.display = "none";
     }
   };
   hide();
-  // The notebook may put the picture on the page after the view.
+  // The notebook may put the view or the picture on the page a moment later.
   const observer = new MutationObserver(hide);
   observer.observe(document.body, { childList: true, subtree: true });
-  const settle = setTimeout(() => observer.disconnect(), 5000);
+  const settled = setTimeout(() => observer.disconnect(), SETTLED);
   return () => {
     observer.disconnect();
-    clearTimeout(settle);
-    const left = shownBy.get(key) - 1;
-    shownBy.set(key, left);
-    if (left > 0) return;
-    for (const figure of document.querySelectorAll(`[data-tutorlib="${CSS.escape(key)}"]`)) {
-      boxOf(figure).style.display = "";
+    clearTimeout(settled);
+    for (const box of hidden) {
+      const left = viewsOver.get(box) - 1;
+      viewsOver.set(box, left);
+      if (left === 0) box.style.display = "";
     }
   };
 }

@@ -13,19 +13,15 @@ export function variableRows(spec, t, prefix, choose) {
     const share = h("span", { class: "tl-note" });
     const root = h("div", { class: "tl-option", role: "option", id: `${prefix}-o${i}`, "aria-selected": "false", onclick: () => choose(variable.id) },
       h("div", { class: "tl-option-name" }, h("b", { title: variable.name }, variable.name), h("span", { class: "tl-note" }, `${variable.dtype} ${shapeText(variable.shape)}`)),
-      h("div", { class: "tl-option-line" }, level.root, h("div", { class: "tl-reading" }, h("span", { class: "tl-note" }, t(isSingle(variable) ? "shared_value" : "shared_norm")), number)),
-      h("div", { class: "tl-option-line" }, change.root, h("div", { class: "tl-reading" }, h("span", { class: "tl-note" }, t("shared_change")), share)));
+      h("div", { class: "tl-option-line" }, level.root, h("div", { class: "tl-reading" }, h("span", { class: "tl-note" }, t(isSingle(variable) ? "ui_value_short" : "ui_stat_norm")), number)),
+      h("div", { class: "tl-option-line" }, change.root, h("div", { class: "tl-reading" }, h("span", { class: "tl-note" }, t("ui_change")), share)));
     const moveTo = (frame) => {
       level.moveTo(frame);
       change.moveTo(frame);
       const at = spec.frames[frame];
       const value = spec.values[at.values[variable.id]];
-      const shown = isSingle(variable) && value ? value.text : short(at.norm?.[variable.id]);
-      put(number, shown);
+      put(number, isSingle(variable) && value ? value.text : short(at.norm?.[variable.id]));
       put(share, percent(at.change?.[variable.id]));
-      root.setAttribute("aria-label", t("ui_variable_spoken", {
-        name: variable.name, shape: shapeText(variable.shape), value: shown, change: percent(at.change?.[variable.id]),
-      }));
     };
     return { id: variable.id, root, moveTo };
   });

@@ -12,7 +12,7 @@ import * as shared from "./shared_model.js";
 import { momentView } from "./shared_moment.js";
 import { variableRows } from "./shared_rows.js";
 import shellCss from "./shell.css";
-import { makeShell, outlineView, sidePanel } from "./shell.js";
+import { keepFocus, makeShell, outlineView, sidePanel } from "./shell.js";
 import { short } from "./numbers.js";
 import { listen, makeSync } from "./sync.js";
 
@@ -34,17 +34,17 @@ function render({ model, el }) {
   const choices = { delta: true, log: false };
   let view = build(model.get("frame"), model.get("selected"));
   const stopListening = listen(model, {
-    spec() {
-      const { frame, selected } = view.atEnd ? { ...view, frame: Infinity } : view;
+    spec: () => keepFocus(shell.root, () => {
+      const { frame, selected } = view;
       view.stop();
-      view = build(frame, selected);
-    },
+      view = build(view.atEnd ? Infinity : frame, selected);
+    }),
     frame: () => !sync.pending("frame") && view.moveTo(model.get("frame"), { echo: false }),
     selected: () => !sync.pending("selected") && view.select(model.get("selected"), { echo: false }),
     theme: shell.theme.update,
     height: () => view.setHeight(model.get("height")),
   });
-  const showPaired = hidePaired(model.get("key"));
+  const showPaired = hidePaired(shell.root, model.get("key"));
 
   function build(frame, selected) {
     return buildView({ model, t, prefix, shell, sync, choices }, frame, selected);

@@ -14,6 +14,15 @@ export function makeShell(el, model, css, { label, kind }) {
   return { root, status, theme, stop: theme.stop };
 }
 
+const FOCUSABLE = "button,input,[tabindex]";
+
+/** Rebuild what is inside `root` and put the focus on the control that stands where the focused one stood. */
+export function keepFocus(root, rebuild) {
+  const at = [...root.querySelectorAll(FOCUSABLE)].indexOf(document.activeElement);
+  rebuild();
+  if (at >= 0) root.querySelectorAll(FOCUSABLE)[at]?.focus({ preventScroll: true });
+}
+
 /** A panel that shows one of several contents and can be closed. `shown(name)` hears of each change, "" = closed. */
 export function sidePanel(t, shown) {
   const body = h("div", { class: "tl-panel-body", tabindex: "0", role: "region", "aria-label": t("ui_panel") });
