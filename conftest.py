@@ -14,6 +14,7 @@ os.environ.update(
     TUTORLIB_DISPLAY="static",
     TUTORLIB_DEVICE="cpu",
     TUTORLIB_LANG="en",
+    TUTORLIB_PROGRESS="",  # a test run is nobody's progress
 )
 
 pytest_plugins = ["tests.browser_available"]

@@ -89,6 +89,8 @@ def test_a_mistake_names_the_file_and_the_line(body, line, says):
         ("---\nid: L99\n---\n", "lacks keypoints, minutes"),
         (FRONT.replace("seed: 1", "seed: 1\ncolour: red"), "unknown entry: colour"),
         (FRONT.replace("title: A lesson", "title: [A"), "not YAML"),
+        (FRONT.replace("{teach: 1, exercises: 1}", "50"), r"lesson.md:4: minutes are written"),
+        (FRONT.replace("needs: [none]", "needs: none"), r"lesson.md:10: needs must be a list"),
         ("---\n- a\n---\n", 'of the form "name: value"'),
     ],
 )

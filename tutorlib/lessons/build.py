@@ -92,7 +92,7 @@ def _notebook_cell(lesson: Lesson, cell: Cell, role: Role, glossary: dict[str, A
         metadata |= {"deletable": False, "editable": False}
     code = learner_code(lesson, cell, role)
     lines = code.splitlines(keepends=True)
-    unrun = {"execution_count": None, "outputs": []}
+    unrun: dict[str, Any] = {"execution_count": None, "outputs": []}
     return {"cell_type": "code", "id": cell.key, "metadata": metadata, "source": lines, **unrun}
 
 

@@ -57,7 +57,7 @@ def check_lesson(path: Path, folders: LessonFolders) -> list[Problem]:
 
 
 def _source_problems(lesson: Lesson, folders: LessonFolders) -> Iterator[tuple[int, str]]:
-    yield from front_problems(lesson)
+    yield from name_problems(lesson)
     yield from heading_problems(lesson)
     yield from exercise_problems(lesson)
     yield from widget_problems(lesson)
@@ -68,16 +68,10 @@ def _source_problems(lesson: Lesson, folders: LessonFolders) -> Iterator[tuple[i
             yield from link_problems(cell, lesson, folders)
 
 
-def front_problems(lesson: Lesson) -> Iterator[tuple[int, str]]:
-    """The front matter's values have the right form, and the folder is named after the lesson."""
+def name_problems(lesson: Lesson) -> Iterator[tuple[int, str]]:
+    """The folder is named after the lesson."""
     if not lesson.name.startswith(f"{lesson.id}_"):
         yield 1, message("lessons.lint.folder_name", folder=lesson.name, lesson=lesson.id)
-    minutes = lesson.front["minutes"]
-    if not isinstance(minutes, dict) or set(minutes) != {"teach", "exercises"}:
-        yield 1, message("lessons.lint.minutes")
-    for name in ("objectives", "questions", "keypoints", "prerequisites", "needs"):
-        if not isinstance(lesson.front[name], list):
-            yield 1, message("lessons.lint.not_a_list", name=name)
 
 
 def heading_problems(lesson: Lesson) -> Iterator[tuple[int, str]]:

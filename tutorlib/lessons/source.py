@@ -18,6 +18,7 @@ FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 
 REQUIRED = {"id", "title", "minutes", "prerequisites", "objectives", "questions", "keypoints", "seed", "needs"}
 OPTIONAL = {"terms"}
+LISTS = {"prerequisites", "objectives", "questions", "keypoints", "needs", "terms"}
 OPTIONS = {"key", "tags", "alt"}
 
 
@@ -72,7 +73,8 @@ def read_lesson(path: Path) -> Lesson:
 def parse_lesson(text: str, path: Path) -> Lesson:
     """The lesson written in `text`; `path` is the file it came from and is used in errors.
 
-    >>> front = "---\\n" + chr(10).join(f"{name}: 0" for name in sorted(REQUIRED)) + "\\n---\\n"
+    >>> front = "---\\n" + chr(10).join(f"{name}: []" for name in sorted(REQUIRED - {"minutes"}))
+    >>> front += "\\nminutes: {teach: 1, exercises: 0}\\n---\\n"
     >>> parse_lesson(front + '+++ {"key": "why"}\\n\\nBecause.\\n', Path("L00/lesson.md")).cells[0].text
     'Because.'
     """
@@ -123,8 +125,21 @@ class _Reader:
             raise self.error(0, f"the front matter lacks {', '.join(missing)}")
         if unknown := sorted(front.keys() - REQUIRED - OPTIONAL):
             raise self.error(0, f"the front matter has an unknown entry: {', '.join(map(str, unknown))}")
+        self.check_values(front)
         self.at = end + 1
         return front
+
+    def check_values(self, front: dict[str, Any]) -> None:
+        """The values have the form that the rest of the machine counts on."""
+        minutes = front["minutes"]
+        if not isinstance(minutes, dict) or set(minutes) != {"teach", "exercises"}:
+            raise self.error(self.line_of("minutes"), "minutes are written {teach: …, exercises: …}")
+        for name in LISTS & front.keys():
+            if not isinstance(front[name], list):
+                raise self.error(self.line_of(name), f"{name} must be a list")
+
+    def line_of(self, entry: str) -> int:
+        return next(number for number, line in enumerate(self.lines) if line.startswith(f"{entry}:"))
 
     def next_cell(self) -> Cell | None:
         while self.at < len(self.lines):
