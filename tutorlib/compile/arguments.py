@@ -109,7 +109,7 @@ def checked_updates(updates: Pairs) -> list[tuple[Shared, Symbol]]:
                     fix=f"cast the update: tl.cast(new_value, {variable.dtype.name!r})",
                     source=value.node.source if value.node is not None else None,
                 )
-            if isinstance(value, Constant):
+            if isinstance(value, Constant) and value.aval.weak:
                 value = Constant(
                     in_range(np.asarray(value.value), variable.dtype, f"shared variable {label(variable)}")
                 )

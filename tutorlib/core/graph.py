@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -89,10 +90,8 @@ class Meta:
 FORWARD = Meta()
 
 
-class Building:
-    """The Meta that new nodes get; the gradient walk, rewrites and scopes set it for a while."""
-
-    __slots__ = ("meta",)
+class Building(threading.local):
+    """The Meta that new nodes of this thread get; the gradient walk, rewrites and scopes set it for a while."""
 
     def __init__(self) -> None:
         self.meta = FORWARD
