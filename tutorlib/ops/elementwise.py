@@ -1,25 +1,31 @@
-"""Elementwise ops: one row each. ``g`` is the cotangent of the result, ``out`` the result, then the operands.
+"""Arithmetic, powers, exponentials, rounding and choice: one row an op. ``g`` is the cotangent of the result, ``out``
+the result, then the operands.
 
-Conventions at kinks: relu'(0) = 0, |0|' = 0, equal operands of maximum and minimum share the gradient half and half,
-clip passes it at its bounds. Factors that may be infinite go through ``safe_mul`` or ``safe_div``, so that a
-cotangent of exactly zero (a masked-out branch) stays zero.
+Conventions at kinks are those of docs/conventions.md. Products and quotients of a cotangent go through ``safe_mul`` and
+``safe_div``, so that a cotangent of exactly zero (a masked-out branch) stays zero against NaN and infinity.
+Trigonometry, special functions and activations have modules of their own.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from tutorlib.core.errors import DTypeError
 from tutorlib.core.graph import Op
 from tutorlib.ops.define import elementwise, public
+from tutorlib.ops.logic import eq, ge, gt, le, logical_and, logical_or, lt
 
 # ---- protected products ----
 
 
-def _protected(xp: Any, product: Any, g: Any) -> Any:
+def protected(xp: Any, product: Any, g: Any) -> Any:
+    """``product``, a product or quotient of ``g``, with 0 wherever g is 0."""
     # On the host a look is cheap, and almost always nothing is to be mended; a GPU must not wait for the answer.
-    if xp is np and np.isfinite(product).all():
+    # One pass and no temporary: the sum of squares is finite only if every element is.
+    if xp is np and math.isfinite(np.vdot(product, product)):
         return product
     return xp.where(g == 0, xp.zeros((), product.dtype), product)
 
@@ -27,7 +33,7 @@ def _protected(xp: Any, product: Any, g: Any) -> Any:
 safe_mul: Op = elementwise(
     "safe_mul",
     (lambda g, out, a, b: safe_mul(g, b), lambda g, out, a, b: safe_mul(g, a)),
-    forward=lambda xp, a, b: _protected(xp, xp.multiply(a, b), a),
+    forward=lambda xp, a, b: protected(xp, xp.multiply(a, b), a),
     c="({0} == 0 ? 0 : {0} * {1})",
     flags={"quiet"},
     doc="a * b, and 0 wherever a is 0, even against an infinite b.",
@@ -35,7 +41,7 @@ safe_mul: Op = elementwise(
 safe_div: Op = elementwise(
     "safe_div",
     (lambda g, out, a, b: safe_div(g, b), lambda g, out, a, b: neg(safe_div(safe_mul(g, out), b))),
-    forward=lambda xp, a, b: _protected(xp, xp.true_divide(a, b), a),
+    forward=lambda xp, a, b: protected(xp, xp.true_divide(a, b), a),
     c="({0} == 0 ? 0 : {0} / {1})",
     flags={"quiet"},
     doc="a / b, and 0 wherever a is 0, even against b = 0.",
@@ -61,7 +67,7 @@ sub: Op = elementwise(
 )
 mul: Op = elementwise(
     "mul",
-    (lambda g, out, x, y: g * y, lambda g, out, x, y: g * x),
+    (lambda g, out, x, y: safe_mul(g, y), lambda g, out, x, y: safe_mul(g, x)),
     ufunc="multiply",
     c="{0} * {1}",
     doc="x * y, elementwise with broadcasting.",
@@ -84,7 +90,7 @@ floordiv: Op = elementwise(
 )
 mod: Op = elementwise(
     "mod",
-    (lambda g, out, x, y: g, lambda g, out, x, y: neg(g * floordiv(x, y))),
+    (lambda g, out, x, y: g, lambda g, out, x, y: neg(safe_mul(g, floordiv(x, y)))),
     ufunc="remainder",
     c="({0} - floor({0} / {1}) * {1})",
     flags={"quiet"},
@@ -96,7 +102,7 @@ neg: Op = elementwise("neg", (lambda g, out, x: neg(g),), ufunc="negative", c="-
 def _pow_x(g: Any, out: Any, x: Any, p: Any) -> Any:
     if type(p) in (int, float):
         if p == 2:
-            return g * (2 * x)
+            return safe_mul(g, 2 * x)
         return None if p == 0 else g if p == 1 else safe_mul(g, pow(x, p - 1) * p)
     # p == 0: x**0 is constant, also at x == 0 where x**(p-1) is infinite.
     slope = where(eq(p, 0), 0.0, pow(x, where(eq(p, 0), 1.0, p - 1)) * p)
@@ -104,30 +110,57 @@ def _pow_x(g: Any, out: Any, x: Any, p: Any) -> Any:
 
 
 def _pow_p(g: Any, out: Any, x: Any, p: Any) -> Any:
+    if type(x) in (int, float) and x != 0:
+        return safe_mul(g, out * (math.log(x) if x > 0 else math.nan))
     # x**p log x tends to 0 with x for p > 0, and is 0 by convention at 0**0.
     at_zero = logical_and(eq(x, 0), ge(p, 0))
     return safe_mul(g, where(at_zero, 0.0, out * log(where(at_zero, 1.0, x))))
 
 
 def _power(xp: Any, x: Any, p: Any) -> Any:
-    if type(p) in (int, float):
-        if p == 2:
-            return xp.square(x)
-        if type(p) is int and p < 0:
-            p = float(p)
-    return xp.power(x, p)
+    if type(p) in (int, float) and p == 2 and type(x) not in (bool, np.bool_):
+        return xp.square(x)
+    try:
+        return xp.power(x, p)
+    except ValueError as error:
+        if "negative integer" not in str(error):
+            raise
+        raise DTypeError(
+            "whole numbers to a negative power are no whole numbers",
+            op="pow",
+            fix='make the base floating-point: x.astype("float64") ** p',
+        ) from None
 
 
-pow: Op = elementwise(
+_pow: Op = elementwise(
     "pow",
     (_pow_x, _pow_p),
     forward=_power,
     c="pow({0}, {1})",
     flags={"quiet"},
-    doc="x to the power p, elementwise. 0**0 is 1.",
 )
+
+
+@public
+def pow(x: Any, p: Any) -> Any:
+    """x to the power p, elementwise with broadcasting. 0**0 is 1.
+
+    A negative Python integer as p gives floating point, as ``1 / x`` does; an array of integers to negative integer
+    powers raises DTypeError.
+
+    >>> import tutorlib as tl
+    >>> tl.pow(tl.tensor([1, 2, 4]), -1)
+    tensor([1.  , 0.5 , 0.25])
+    """
+    return _pow(x, float(p) if type(p) is int and p < 0 else p)
+
+
 abs: Op = elementwise(
-    "abs", (lambda g, out, x: g * sign(x),), ufunc="absolute", c="fabs({0})", doc="The absolute value; slope 0 at 0."
+    "abs",
+    (lambda g, out, x: safe_mul(g, sign(x)),),
+    ufunc="absolute",
+    c="fabs({0})",
+    doc="The absolute value; slope 0 at 0.",
 )
 sign: Op = elementwise(
     "sign",
@@ -136,7 +169,7 @@ sign: Op = elementwise(
     c="(({0} > 0) - ({0} < 0))",
     doc="-1, 0 or 1; its gradient is zero.",
 )
-square: Op = elementwise("square", (lambda g, out, x: g * (2 * x),), ufunc="square", c="{0} * {0}", doc="x * x.")
+square: Op = elementwise("square", (lambda g, out, x: safe_mul(g, 2 * x),), ufunc="square", c="{0} * {0}", doc="x * x.")
 reciprocal: Op = elementwise(
     "reciprocal",
     (lambda g, out, x: neg(safe_mul(g, square(out))),),
@@ -195,94 +228,31 @@ sqrt: Op = elementwise(
     doc="The square root.",
 )
 
-# ---- trigonometry and hyperbolic functions ----
-
-sin: Op = elementwise(
-    "sin", (lambda g, out, x: g * cos(x),), ufunc="sin", c="sin({0})", flags={"quiet"}, doc="The sine; x in radians."
-)
-cos: Op = elementwise(
-    "cos",
-    (lambda g, out, x: neg(g * sin(x)),),
-    ufunc="cos",
-    c="cos({0})",
-    flags={"quiet"},
-    doc="The cosine; x in radians.",
-)
-tan: Op = elementwise(
-    "tan",
-    (lambda g, out, x: g * (1 + square(out)),),
-    ufunc="tan",
-    c="tan({0})",
-    flags={"quiet"},
-    doc="The tangent; x in radians.",
-)
-tanh: Op = elementwise(
-    "tanh", (lambda g, out, x: g * (1 - square(out)),), ufunc="tanh", c="tanh({0})", doc="The hyperbolic tangent."
-)
-
-# ---- activations ----
+# ---- rounding: constant between its steps ----
 
 
-def _like_floats(xp: Any, x: Any) -> Any:
-    """x in floating point: NumPy's exp and tanh promote integers, our composed forwards must too."""
-    return (
-        x
-        if getattr(x, "dtype", None) is not None and x.dtype.kind == "f"
-        else xp.asarray(x, dtype=np.result_type(x, 0.0))
-    )
+def _step(name: str, doc: str) -> Op:
+    return elementwise(name, (lambda g, out, x: None,), ufunc=name, c=f"{name}({{0}})", doc=doc)
 
 
-def _sigmoid(xp: Any, x: Any) -> Any:
-    # By tanh: one transcendental, no overflow on either side.
-    return xp.tanh(_like_floats(xp, x) * 0.5) * 0.5 + 0.5
-
-
-sigmoid: Op = elementwise(
-    "sigmoid",
-    (lambda g, out, x: g * (out * (1 - out)),),
-    forward=_sigmoid,
-    c="(tanh({0} * 0.5) * 0.5 + 0.5)",
-    doc="1 / (1 + exp(-x)), without overflow.",
-)
-relu: Op = elementwise(
-    "relu",
-    (lambda g, out, x: where(gt(x, 0), g, 0.0),),
-    forward=lambda xp, x: xp.maximum(x, 0),
-    c="({0} > 0 ? {0} : 0)",
-    doc="max(x, 0); slope 0 at 0.",
-)
-softplus: Op = elementwise(
-    "softplus",
-    (lambda g, out, x: g * sigmoid(x),),
-    forward=lambda xp, x: xp.logaddexp(_like_floats(xp, x), 0.0),
-    c="(fmax({0}, 0) + log1p(exp(-fabs({0}))))",
-    doc="log(1 + exp(x)), without overflow.",
+floor: Op = _step("floor", "The largest whole number not above x; its gradient is zero.")
+ceil: Op = _step("ceil", "The smallest whole number not below x; its gradient is zero.")
+trunc: Op = _step("trunc", "x without its fraction, towards zero; its gradient is zero.")
+_round: Op = elementwise(
+    "round", (lambda g, out, x, decimals: None,), forward=lambda xp, x, decimals: xp.round(x, decimals)
 )
 
-# ---- comparisons and logic: not differentiable ----
 
-eq: Op = elementwise("eq", ufunc="equal", c="{0} == {1}", flags={"nondiff"}, doc="x == y, elementwise.")
-ne: Op = elementwise("ne", ufunc="not_equal", c="{0} != {1}", flags={"nondiff"}, doc="x != y, elementwise.")
-lt: Op = elementwise("lt", ufunc="less", c="{0} < {1}", flags={"nondiff"}, doc="x < y, elementwise.")
-le: Op = elementwise("le", ufunc="less_equal", c="{0} <= {1}", flags={"nondiff"}, doc="x <= y, elementwise.")
-gt: Op = elementwise("gt", ufunc="greater", c="{0} > {1}", flags={"nondiff"}, doc="x > y, elementwise.")
-ge: Op = elementwise("ge", ufunc="greater_equal", c="{0} >= {1}", flags={"nondiff"}, doc="x >= y, elementwise.")
-logical_and: Op = elementwise(
-    "logical_and", ufunc="logical_and", c="{0} && {1}", flags={"nondiff"}, doc="Whether both are true."
-)
-logical_or: Op = elementwise(
-    "logical_or", ufunc="logical_or", c="{0} || {1}", flags={"nondiff"}, doc="Whether one is true."
-)
-logical_xor: Op = elementwise(
-    "logical_xor", ufunc="logical_xor", c="!{0} != !{1}", flags={"nondiff"}, doc="Whether just one is true."
-)
-logical_not: Op = elementwise(
-    "logical_not", ufunc="logical_not", c="!{0}", flags={"nondiff"}, doc="Whether it is false."
-)
-isnan: Op = elementwise("isnan", ufunc="isnan", c="isnan({0})", flags={"nondiff"}, doc="Whether it is NaN.")
-isfinite: Op = elementwise(
-    "isfinite", ufunc="isfinite", c="isfinite({0})", flags={"nondiff"}, doc="Whether it is neither NaN nor infinite."
-)
+@public
+def round(x: Any, decimals: int = 0) -> Any:
+    """x rounded to ``decimals`` places, halves to the even neighbour as in NumPy; its gradient is zero.
+
+    >>> import tutorlib as tl
+    >>> tl.round(tl.tensor([0.5, 1.5, 2.4]))
+    tensor([0., 2., 2.])
+    """
+    return _round(x, decimals=int(decimals))
+
 
 # ---- choice ----
 
@@ -307,14 +277,14 @@ maximum: Op = elementwise(
     "maximum",
     (lambda g, out, x, y: _shared_tie(g, gt(x, y), eq(x, y)), lambda g, out, x, y: _shared_tie(g, gt(y, x), eq(x, y))),
     ufunc="maximum",
-    c="fmax({0}, {1})",
+    c="({0} > {1} || {0} != {0} ? {0} : {1})",
     doc="The larger of x and y; where they are equal each gets half the gradient.",
 )
 minimum: Op = elementwise(
     "minimum",
     (lambda g, out, x, y: _shared_tie(g, lt(x, y), eq(x, y)), lambda g, out, x, y: _shared_tie(g, lt(y, x), eq(x, y))),
     ufunc="minimum",
-    c="fmin({0}, {1})",
+    c="({0} < {1} || {0} != {0} ? {0} : {1})",
     doc="The smaller of x and y; where they are equal each gets half the gradient.",
 )
 _clip: Op = elementwise(
@@ -325,15 +295,26 @@ _clip: Op = elementwise(
         lambda g, out, x, low, high: where(logical_or(gt(x, high), gt(low, high)), g, 0.0),
     ),
     forward=lambda xp, x, low, high: xp.minimum(xp.maximum(x, low), high),
-    c="fmin(fmax({0}, {1}), {2})",
+    c="({0} != {0} ? {0} : {1} > {2} || {0} > {2} ? {2} : {0} < {1} ? {1} : {0})",
     doc="x limited to low … high.",
 )
 
 
+def _open_end(x: Any, low: bool) -> Any:
+    """A bound that limits nothing, of x's kind, so that whole numbers stay whole."""
+    dtype = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
+    if dtype.kind in "iu":
+        return int(np.iinfo(dtype).min if low else np.iinfo(dtype).max)
+    if dtype.kind == "b":
+        return not low
+    return -math.inf if low else math.inf
+
+
 @public
 def clip(x: Any, low: Any = None, high: Any = None) -> Any:
-    """x limited to the range low … high, elementwise; None leaves that side open. The gradient passes where low <= x
-    <= high.
+    """x limited to the range low … high, elementwise; None leaves that side open. Where low > high, high wins.
+
+    The gradient passes to x where low <= x <= high, to the bound that decides elsewhere.
 
     >>> import tutorlib as tl
     >>> tl.clip(tl.tensor([-2.0, 0.5, 9.0]), 0.0, 1.0)
@@ -341,4 +322,15 @@ def clip(x: Any, low: Any = None, high: Any = None) -> Any:
     """
     if low is None and high is None:
         return x
-    return _clip(x, float("-inf") if low is None else low, float("inf") if high is None else high)
+    return _clip(x, _open_end(x, True) if low is None else low, _open_end(x, False) if high is None else high)
+
+
+@public
+def lerp(x: Any, y: Any, weight: Any) -> Any:
+    """From x (weight 0) to y (weight 1) in a straight line, elementwise with broadcasting.
+
+    >>> import tutorlib as tl
+    >>> tl.lerp(tl.tensor([0.0, 10.0]), tl.tensor([4.0, 20.0]), 0.25)
+    tensor([ 1. , 12.5])
+    """
+    return add(mul(x, sub(1, weight)), mul(y, weight))
