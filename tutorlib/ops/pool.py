@@ -1,0 +1,251 @@
+"""Pooling: the largest or the mean element of each window. Elements that tie for the largest share the gradient.
+
+Windows are worked through axis by axis and place by place, on views: nothing is copied out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tutorlib.core.aval import AVal
+from tutorlib.core.errors import ShapeError
+from tutorlib.core.graph import Op
+from tutorlib.ops.define import public, register
+from tutorlib.ops.elementwise import safe_mul
+from tutorlib.ops.windows import Padding, Pairs, count_windows, inside, padded, pads, pieces, space_of, window_attrs
+
+
+def _geometry(sizes: Any, kernel: Any, stride: Any, padding: Padding, dilation: Any, op: str) -> tuple[Any, Pairs]:
+    count = count_windows(sizes, kernel, stride, padding, dilation, op)
+    return count, pads(sizes, kernel, stride, padding, dilation)
+
+
+def _over_windows(xp: Any, combine: Any, x: Any, kernel: Any, count: Any, stride: Any, dilation: Any) -> Any:
+    """``combine`` (a ufunc) over the elements of every window of padded ``x``: along one axis after the other."""
+    start = x
+    for axis, (k, n, step, gap) in enumerate(zip(kernel, count, stride, dilation, strict=True), start=2):
+        lead = (slice(None),) * axis
+        views = [x[(*lead, slice(at * gap, at * gap + step * n, step))] for at in range(k)]
+        x = views[0] if k == 1 else combine(views[0], views[1])
+        for view in views[2:]:
+            combine(x, view, out=x)
+    return x.copy() if x is start or all(k == 1 for k in kernel) else x
+
+
+# ---- the largest ----
+
+
+def _lowest(dtype: np.dtype[Any]) -> Any:
+    if dtype.kind == "f":
+        return -np.inf
+    return False if dtype.kind == "b" else np.iinfo(dtype).min
+
+
+def _max_pool_forward(xp: Any, x: Any, kernel: Any, stride: Any, padding: Padding, dilation: Any) -> Any:
+    count, pairs = _geometry(x.shape[2:], kernel, stride, padding, dilation, "max_pool")
+    return _over_windows(xp, xp.maximum, padded(xp, x, pairs, _lowest(x.dtype)), kernel, count, stride, dilation)
+
+
+def _winners(
+    xp: Any, g_dtype: Any, x: Any, out: Any, kernel: Any, stride: Any, padding: Padding, dilation: Any
+) -> tuple[list[Any], Any, Pairs]:
+    """For each place of the kernel whether windows have their largest element there; and how many have each."""
+    pairs = pads(x.shape[2:], kernel, stride, padding, dilation)
+    # NaN equals nothing: padding wins no window, not even one whose elements are all −inf.
+    around = padded(xp, x, pairs, np.nan)
+    masks = [piece == out for piece in pieces(around, kernel, out.shape[2:], stride, dilation)]
+    number = masks[0].astype(g_dtype)
+    for mask in masks[1:]:
+        number += mask
+    return masks, xp.maximum(number, 1), pairs
+
+
+def _spread_forward(xp: Any, g: Any, x: Any, out: Any, **attrs: Any) -> Any:
+    masks, number, pairs = _winners(xp, g.dtype, x, out, **attrs)
+    share = g / number
+    sizes = tuple(n + before + after for n, (before, after) in zip(x.shape[2:], pairs, strict=True))
+    result = xp.zeros((*x.shape[:2], *sizes), g.dtype)
+    places = pieces(result, attrs["kernel"], out.shape[2:], attrs["stride"], attrs["dilation"])
+    multiply = safe_mul.on(xp)
+    for place, mask in zip(places, masks, strict=True):
+        place += multiply(mask, share)
+    return inside(result, pairs, x.shape[2:])
+
+
+def _collect_forward(xp: Any, gg: Any, x: Any, out: Any, **attrs: Any) -> Any:
+    masks, number, pairs = _winners(xp, gg.dtype, x, out, **attrs)
+    places = pieces(padded(xp, gg, pairs), attrs["kernel"], out.shape[2:], attrs["stride"], attrs["dilation"])
+    multiply = safe_mul.on(xp)
+    total = xp.zeros(out.shape, gg.dtype)
+    for place, mask in zip(places, masks, strict=True):
+        total += multiply(mask, place)
+    return total / number
+
+
+def _pooled(name: str, forward: Any, spread: Any, doc: str) -> Op:
+    def infer(x: AVal, **attrs: Any) -> AVal:
+        dtype = x.dtype if name == "max_pool" or x.dtype.kind == "f" else np.dtype("float64")
+        return AVal((*x.shape[:2], *count_windows(x.shape[2:], **attrs, op=name)), dtype)
+
+    return register(Op(name, forward, infer, (spread,), doc=doc))
+
+
+_max_pool: Op = _pooled(
+    "max_pool",
+    _max_pool_forward,
+    lambda g, out, x, **attrs: _max_pool_spread(g, x, out, **attrs),
+    "The largest element of each window.",
+)
+# Where the largest element is does not change under a small step: these two have no gradient for x and out.
+_max_pool_spread: Op = register(
+    Op(
+        "max_pool_spread",
+        _spread_forward,
+        lambda g, x, out, **attrs: AVal(x.shape, g.dtype),
+        (lambda gg, result, g, x, out, **attrs: _max_pool_collect(gg, x, out, **attrs), None, None),
+        flags={"quiet"},
+        doc="Each window's cotangent, in equal parts at its largest elements.",
+    )
+)
+_max_pool_collect: Op = register(
+    Op(
+        "max_pool_collect",
+        _collect_forward,
+        lambda gg, x, out, **attrs: AVal(out.shape, gg.dtype),
+        (lambda g, result, gg, x, out, **attrs: _max_pool_spread(g, x, out, **attrs), None, None),
+        flags={"quiet"},
+        doc="The mean of what stands at the largest elements of each window.",
+    )
+)
+
+# ---- the mean ----
+
+
+def _numbers(xp: Any, sizes: Any, count: Any, pairs: Pairs, count_include_pad: bool, dtype: Any, **attrs: Any) -> Any:
+    """How many elements each window averages: an array over windows, without batch and channels."""
+    total = np.ones((), np.int64)
+    axes = zip(sizes, attrs["kernel"], count, attrs["stride"], pairs, attrs["dilation"], strict=True)
+    for size, k, n, step, (before, _), gap in axes:
+        at = np.arange(n)[:, None] * step + np.arange(k) * gap - before
+        here = np.full(n, k) if count_include_pad else ((at >= 0) & (at < size)).sum(axis=1)
+        total = total[..., None] * np.maximum(here, 1)
+    return xp.asarray(total.astype(dtype))
+
+
+def _avg_pool_forward(xp: Any, x: Any, count_include_pad: bool, **attrs: Any) -> Any:
+    x = x if x.dtype.kind == "f" else x.astype(np.float64)
+    count, pairs = _geometry(x.shape[2:], **attrs, op="avg_pool")
+    total = _over_windows(xp, xp.add, padded(xp, x, pairs), attrs["kernel"], count, attrs["stride"], attrs["dilation"])
+    return total / _numbers(xp, x.shape[2:], count, pairs, count_include_pad, x.dtype, **attrs)
+
+
+def _avg_spread_forward(xp: Any, g: Any, like: Any, count_include_pad: bool, **attrs: Any) -> Any:
+    count, pairs = _geometry(like.shape[2:], **attrs, op="avg_pool")
+    share = g / _numbers(xp, like.shape[2:], count, pairs, count_include_pad, g.dtype, **attrs)
+    sizes = tuple(n + before + after for n, (before, after) in zip(like.shape[2:], pairs, strict=True))
+    result = xp.zeros((*like.shape[:2], *sizes), g.dtype)
+    for place in pieces(result, attrs["kernel"], count, attrs["stride"], attrs["dilation"]):
+        place += share
+    return inside(result, pairs, like.shape[2:])
+
+
+def _avg_pool_infer(x: AVal, count_include_pad: bool, **attrs: Any) -> AVal:
+    dtype = x.dtype if x.dtype.kind == "f" else np.dtype("float64")
+    return AVal((*x.shape[:2], *count_windows(x.shape[2:], **attrs, op="avg_pool")), dtype)
+
+
+_avg_pool: Op = register(
+    Op(
+        "avg_pool",
+        _avg_pool_forward,
+        _avg_pool_infer,
+        (lambda g, out, x, **attrs: _avg_pool_spread(g, x, **attrs),),
+        flags={"linear"},
+        doc="The mean of each window.",
+    )
+)
+_avg_pool_spread: Op = register(
+    Op(
+        "avg_pool_spread",
+        _avg_spread_forward,
+        lambda g, like, **attrs: AVal(like.shape, g.dtype),
+        (lambda gg, out, g, like, **attrs: _avg_pool(gg, **attrs), None),
+        flags={"linear"},
+        doc="Each window's cotangent, in equal parts at all its elements.",
+    )
+)
+
+# ---- public ----
+
+
+def _pool_attrs(x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, space: int, op: str) -> dict[str, Any]:
+    if space_of(x, op) != space:
+        raise ShapeError(
+            f"x needs the axes (batch, channels, *space) with {space} spatial axes",
+            op=op,
+            shapes=[x.shape if hasattr(x, "shape") else np.shape(x)],
+            fix=f"use {op[:-2]}{space_of(x, op)}d",
+        )
+    attrs = window_attrs(kernel, kernel if stride is None else stride, padding, dilation, space, op)
+    pairs = attrs["padding"]
+    if not isinstance(pairs, str) and any(max(p) >= k for p, k in zip(pairs, attrs["kernel"], strict=True)):
+        raise ShapeError(
+            f"padding {padding} would make windows of {attrs['kernel']} that hold nothing but padding",
+            op=op,
+            fix="use less padding than the kernel is long",
+        )
+    return attrs
+
+
+def _pools(space: int) -> Iterator[Any]:
+    def max_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1) -> Any:
+        attrs = _pool_attrs(x, kernel_size, stride, padding, dilation, space, f"max_pool{space}d")
+        return _max_pool(x, **attrs)
+
+    def avg_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, count_include_pad: bool = True) -> Any:
+        attrs = _pool_attrs(x, kernel_size, stride, padding, 1, space, f"avg_pool{space}d")
+        return _avg_pool(x, count_include_pad=bool(count_include_pad), **attrs)
+
+    for call in (max_pool, avg_pool):
+        call.__name__ = call.__qualname__ = f"{call.__name__}{space}d"
+        yield call
+
+
+max_pool1d, avg_pool1d = map(public, _pools(1))
+max_pool2d, avg_pool2d = map(public, _pools(2))
+max_pool3d, avg_pool3d = map(public, _pools(3))
+max_pool2d.__doc__ = """The largest element of each window; equal largest ones share the gradient.
+
+    Args:
+        x: (batch, channels, height, width).
+        kernel_size: the window's size: an int, or one an axis.
+        stride: the step between windows; the window's size by default.
+        padding: as for ``conv2d``; padding is never the largest, and less than the window.
+        dilation: the step between the elements of a window.
+
+    Returns (batch, channels, windows down, windows across), dtype kept. Raises ShapeError.
+
+    >>> import tutorlib as tl
+    >>> tl.max_pool2d(tl.tensor([[[[1.0, 2.0, 5.0, 5.0], [4.0, 3.0, 5.0, 0.0]]]]), 2)
+    tensor([[[[4., 5.]]]])
+    """
+avg_pool2d.__doc__ = """The mean of each window.
+
+    Args:
+        x: (batch, channels, height, width). Integers are averaged in float64.
+        kernel_size, stride, padding: as for ``max_pool2d``.
+        count_include_pad: whether the zeros of the padding count as elements of a window.
+
+    Returns (batch, channels, windows down, windows across). Raises ShapeError.
+
+    >>> import tutorlib as tl
+    >>> tl.avg_pool2d(tl.tensor([[[[1.0, 2.0, 5.0, 5.0], [4.0, 3.0, 5.0, 1.0]]]]), 2)
+    tensor([[[[2.5, 4. ]]]])
+    """
+max_pool1d.__doc__ = "The largest element of each window of x (batch, channels, length). See ``max_pool2d``."
+avg_pool1d.__doc__ = "The mean of each window of x (batch, channels, length). See ``avg_pool2d``."
+max_pool3d.__doc__ = "The largest element of each window of x (batch, channels, *three axes). See ``max_pool2d``."
+avg_pool3d.__doc__ = "The mean of each window of x (batch, channels, *three axes). See ``avg_pool2d``."
