@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from tutorlib.core.backend import quiet
-from tutorlib.core.operators import OPS
 from tutorlib.core.tensor import Tensor
 from tutorlib.core.toposort import toposort
+from tutorlib.core.walk import ARRAYS, pulled_back
 from tutorlib.messages import message
 from tutorlib.viz.formulas import backward_of
 from tutorlib.viz.model import Drawing
@@ -162,28 +162,27 @@ def _parts(var: Tensor, uses: list[tuple[Any, int]], total: np.ndarray | None, f
 
 def _local_gradients(node: Tensor) -> list[np.ndarray | None] | None:
     """What a recorded op sends back to each input, computed again; None where its inputs were changed since."""
-    op, attrs = node.op, node.attrs
-    if op is None or op.vjp is None or node.cotangent is None:
+    if node.op is None or node.op.vjp is None or node.cotangent is None:
         return None
-    values = [to_host(v) if np.ndim(v) or isinstance(v, Tensor) else v for v in node.inputs]
+    values = [to_host(v) if isinstance(v, Tensor) or np.ndim(v) else v for v in node.inputs]
     if any(np.size(v) > LARGEST for v in values):
         return None
-    out, g = to_host(node), to_host(node.cotangent)
-    wanted = [isinstance(v, Tensor) and v.requires_grad for v in node.inputs]
+    out = to_host(node)
+    domain = ARRAYS._replace(see=lambda _: (out, values))
     with quiet():
-        again = np.asarray(op.on_numpy(*values, **attrs))
+        again = np.asarray(node.op.on_numpy(*values, **node.attrs))
         if again.shape != out.shape or not np.array_equal(again, out, equal_nan=again.dtype.kind == "f"):
             return None
-        if isinstance(op.vjp, tuple):
-            rules = zip(op.vjp, wanted, strict=True)
-            grads = [rule(g, out, *values, **attrs) if rule is not None and want else None for rule, want in rules]
-        else:
-            grads = list(op.vjp(g, wanted, out, *values, **attrs))
-        return [
-            _like(grad, value) if grad is not None and want else None
-            for grad, value, want in zip(grads, values, wanted, strict=True)
-        ]
+        sent = pulled_back(domain, node, to_host(node.cotangent), _takes_gradient)
+    grads: list[np.ndarray | None] = [None] * len(node.inputs)
+    port = 0
+    for var, grad in sent:
+        while node.inputs[port] is not var:
+            port += 1
+        grads[port] = np.asarray(grad)
+        port += 1
+    return grads
 
 
-def _like(grad: Any, value: Any) -> np.ndarray:
-    return to_host(OPS.unbroadcast(grad, value) if np.shape(grad) != np.shape(value) else grad)
+def _takes_gradient(var: Any) -> bool:
+    return isinstance(var, Tensor) and var.requires_grad

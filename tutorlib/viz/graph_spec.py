@@ -9,7 +9,6 @@ from tutorlib.compile.function import Function
 from tutorlib.core.autodiff import grad
 from tutorlib.core.graph import Symbol, Var
 from tutorlib.core.parameter import Parameter
-from tutorlib.core.tensor import Tensor
 from tutorlib.messages import message
 from tutorlib.viz.evaluate import fill_values
 from tutorlib.viz.face import shorten

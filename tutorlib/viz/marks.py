@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import math
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +16,7 @@ from tutorlib.viz.theme import Edge, Paint, Role, signed_colour
 
 __all__ = ["arrow", "edge_path", "escape", "heatmap", "line", "num", "rect", "shape", "text"]
 
+_FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 CELLS_X, CELLS_Y = 16, 8
 LEVELS = 15
 TURN = 9.0
@@ -26,10 +28,7 @@ def escape(raw: str) -> str:
     >>> escape('<b a="1">&')
     '&lt;b a=&quot;1&quot;&gt;&amp;'
     """
-    kept = "".join(
-        c if c in "\t\n\r" or 0x20 <= ord(c) < 0xD800 or 0xE000 <= ord(c) < 0xFFFE or ord(c) > 0xFFFF else "�"
-        for c in raw
-    )
+    kept = _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", raw)
     for sign, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#39;")):
         kept = kept.replace(sign, entity)
     return kept

@@ -132,7 +132,11 @@ class SharedView(Shown, Widget):
         """Send what was recorded to the page now; happens by itself while a cell runs and at its end."""
         started = time.monotonic()
         self._stale = False
+        at_end = self.frame >= len(self.spec["frames"]) - 1
         self.spec = shared_spec.shared_spec(self._history, self._names)
+        if at_end:
+            # Somebody who has not scrubbed back wants to see the newest value.
+            self.frame = len(self.spec["frames"]) - 1
         # A long history takes longer to send; sending must stay a small part of the run.
         self._next_send = time.monotonic() + max(PAUSE, 10 * (time.monotonic() - started))
 
