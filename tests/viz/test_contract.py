@@ -47,7 +47,10 @@ def specs():
     yield "a lone input", lambda: graph_spec(tl.vector("v"))
     yield "a lone tensor", lambda: graph_spec(tl.tensor([1, 2, 3]))
     yield "an empty array", lambda: graph_spec(tl.tensor(np.zeros((0, 3)), requires_grad=True) * 2)
-    yield "an op that fails", lambda: graph_spec(tl.matrix("a") @ tl.vector("b"), inputs={"a": np.ones((2, 3)), "b": np.ones(2)})
+    yield (
+        "an op that fails",
+        lambda: graph_spec(tl.matrix("a") @ tl.vector("b"), inputs={"a": np.ones((2, 3)), "b": np.ones(2)}),
+    )
     yield "a graph that is cut", lambda: graph_spec(chain(tl.scalar("s"), 900))
 
 

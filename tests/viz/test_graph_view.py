@@ -178,7 +178,7 @@ def test_missing_inputs_are_named():
 
 def test_an_input_that_the_graph_does_not_have_is_refused():
     x = tl.scalar("x")
-    with pytest.raises(ValueError, match="'q'.*x"):
+    with pytest.raises(ValueError, match=r"'q'.*x"):
         tl.GraphView(x * x, inputs={"q": 1.0})
 
 

@@ -65,7 +65,10 @@ def test_a_call_that_updates_two_variables_is_one_update():
     a, b = tl.shared(1.0, name="a"), tl.shared(10.0, name="b")
     history = History([a, b])
     tl.function([], updates=[(a, a + 1), (b, b + 1)])()
-    assert [(f.update, float(f.values[0].kept), float(f.values[1].kept)) for f in history.frames] == [(0, 1, 10), (1, 2, 11)]
+    assert [(f.update, float(f.values[0].kept), float(f.values[1].kept)) for f in history.frames] == [
+        (0, 1, 10),
+        (1, 2, 11),
+    ]
 
 
 def test_a_call_returns_the_old_value_beside_the_new_one_stored():

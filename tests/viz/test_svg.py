@@ -17,8 +17,8 @@ from tutorlib.viz.theme import EDGES, KINDS
 SVG = "{http://www.w3.org/2000/svg}"
 TAGS = {"svg", "g", "title", "rect", "path", "polygon", "circle", "text"}
 ATTRIBUTES = set(
-    "width height viewBox role aria-label x y rx cx cy r d points fill stroke stroke-width stroke-dasharray stroke-opacity "
-    "fill-opacity font-family font-size font-weight text-anchor transform".split()
+    "width height viewBox role aria-label x y rx cx cy r d points fill stroke stroke-width stroke-dasharray "
+    "stroke-opacity fill-opacity font-family font-size font-weight text-anchor transform".split()
 )
 
 

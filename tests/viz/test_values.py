@@ -16,7 +16,17 @@ NAN, INF = float("nan"), float("inf")
 def test_statistics_by_hand():
     """3 and 4: mean 3.5, standard deviation 0.5, norm 5."""
     stats = describe_value(np.array([3.0, 4.0]))["stats"]
-    assert stats == {"min": 3.0, "max": 4.0, "mean": 3.5, "std": 0.5, "norm": 5.0, "nan": 0, "inf": 0, "zero": 0, "size": 2}
+    assert stats == {
+        "min": 3.0,
+        "max": 4.0,
+        "mean": 3.5,
+        "std": 0.5,
+        "norm": 5.0,
+        "nan": 0,
+        "inf": 0,
+        "zero": 0,
+        "size": 2,
+    }
 
 
 def test_what_is_not_finite_is_counted_and_left_out_of_the_rest():

@@ -126,7 +126,8 @@ class Shown:
         from IPython.display import display
 
         display(picture.bundle(), raw=True)
-        if is_live():
+        # A view that was closed has no connection to a page any more.
+        if is_live() and getattr(self, "comm", None) is not None:
             view: Any = super()._repr_mimebundle_()  # type: ignore[misc]
             data, meta = view if isinstance(view, tuple) else (view or {}, {})
             display({kind: part for kind, part in data.items() if kind != "text/plain"}, metadata=meta, raw=True)

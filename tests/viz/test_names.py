@@ -1,0 +1,102 @@
+"""Names from the learner's code, and formulas with names or numbers put in."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tutorlib as tl
+from tutorlib.ops.formulas import FORMULAS
+from tutorlib.viz.face import shorten, text_width
+from tutorlib.viz.formulas import backward_of, forward_of
+from tutorlib.viz.names import letters_of, name_of, put_in
+
+
+def test_a_given_name_wins_over_the_line():
+    x = tl.tensor(1.0, requires_grad=True)
+    y = x * 2
+    y.name = "given"
+    assert name_of(y, y) == "given"
+
+
+def test_an_assigned_expression_is_called_by_its_target():
+    x = tl.tensor(1.0, requires_grad=True)
+    answer = (x + 1).sum()
+    assert name_of(answer, answer.node) == "answer"
+    assert name_of(answer.node.inputs[0], answer.node.inputs[0]) is None
+
+
+def test_letters_that_are_not_ascii_do_not_shift_columns():
+    উত্তর = tl.tensor(1.0, requires_grad=True) * 2.0
+    assert name_of(উত্তর, উত্তর.node) == "উত্তর"
+
+
+def test_unpacking_and_augmented_assignment_give_no_name():
+    x = tl.tensor(1.0, requires_grad=True)
+    a, b = x * 2, x * 3
+    x2 = x
+    x2 = x2 + 1
+    assert name_of(a, a.node) is None and name_of(b, b.node) is None
+    assert name_of(x2, x2.node) == "x2"
+
+
+@pytest.mark.parametrize(
+    ("formula", "names", "said"),
+    [
+        ("z = x − y", {"z": "5", "x": "3", "y": "-2"}, "5 = 3 − (-2)"),
+        ("z = x²", {"z": "9", "x": "-3"}, "9 = (-3)²"),
+        ("z = xʸ", {"z": "8", "x": "2", "y": "3"}, "8 = 2^3"),
+        ("∂L/∂x = ∂L/∂z · 2x", {"∂L/∂x": "6", "∂L/∂z": "1", "x": "3"}, "6 = 1 · 2 · 3"),
+        ("z = 1 / (1 + e⁻ˣ)", {"z": "s", "x": "score"}, "s = 1 / (1 + exp(−score))"),
+        ("z = max(x, 0)", {"z": "h", "x": "a"}, "h = max(a, 0)"),
+        ("∂L/∂x = ∂L/∂z where x > 0", {"∂L/∂x": "∂L/∂a", "∂L/∂z": "∂L/∂h", "x": "a"}, "∂L/∂a = ∂L/∂h where a > 0"),
+    ],
+)  # fmt: skip
+def test_names_and_numbers_are_put_into_formulas(formula, names, said):
+    assert put_in(formula, names) == said
+
+
+def test_a_name_put_in_is_not_replaced_again():
+    assert put_in("z = x + y", {"z": "x", "x": "y", "y": "z"}) == "x = y + z"
+
+
+@pytest.mark.parametrize("op", FORMULAS)
+def test_every_formula_of_the_engine_can_be_read(op):
+    """Each letter on the right of a formula is an input or the output of the op, else it could not be replaced."""
+    entry = FORMULAS[op]
+    forward = forward_of(op)
+    for port in range(len(entry["backward"])):
+        rule = backward_of(op, port)
+        if rule is not None:
+            assert rule.text == entry["backward"][port]
+            assert set(letters_of(rule.text)) <= {*rule.inputs, rule.output, "n", "a"}
+    assert forward is None or forward.output == "z"
+
+
+@pytest.mark.parametrize(
+    ("make", "numbers"),
+    [
+        (lambda x: tl.exp(x), lambda v: np.exp(v)),
+        (lambda x: x * x * x, lambda v: v**3),
+        (lambda x: tl.sigmoid(x), lambda v: 1 / (1 + np.exp(-v))),
+    ],
+)
+def test_the_numbers_in_a_formula_are_those_of_the_op(make, numbers):
+    x = tl.tensor(0.5, requires_grad=True, name="x")
+    y = make(x)
+    left = tl.GraphView(y).spec["trace"][-1]["numbers"].partition(" = ")[0]
+    assert float(left) == pytest.approx(numbers(0.5), rel=1e-3)
+
+
+@pytest.mark.parametrize(("text", "short"), [("x" * 24, "x" * 24), ("a\r\n\tb", "a b"), ("", ""), ("‮abc", "abc")])
+def test_labels_are_one_line_without_control_characters(text, short):
+    assert shorten(text) == short
+
+
+def test_ten_thousand_characters_are_cut_in_the_middle():
+    short = shorten("start" + "-" * 10_000 + "end")
+    assert len(short) == 24 and short.startswith("start") and short.endswith("end")
+
+
+def test_wider_text_is_estimated_wider():
+    assert text_width("iiii", 12) < text_width("aaaa", 12) < text_width("WWWW", 12)
