@@ -60,6 +60,15 @@ def as_array(data: Any, dtype: Any = None, device: str | Device | None = None, c
     return put(array, where or find_device(None))
 
 
+def check_can_have_gradient(array: Array) -> None:
+    """Raise DTypeError for an array of whole numbers or truth values."""
+    if array.dtype.kind != "f":
+        raise DTypeError(
+            f"only floating-point tensors can have gradients, this one is {array.dtype}",
+            fix="write 1.0 instead of 1, or pass dtype=float",
+        )
+
+
 def tensor(
     data: Any,
     requires_grad: bool = False,
@@ -85,9 +94,6 @@ def tensor(
             [3, 4]])
     """
     array = as_array(data, dtype, device, copy=True)
-    if requires_grad and array.dtype.kind != "f":
-        raise DTypeError(
-            f"only floating-point tensors can have gradients, this one is {array.dtype}",
-            fix="write 1.0 instead of 1, or pass dtype=float",
-        )
+    if requires_grad:
+        check_can_have_gradient(array)
     return Tensor(array, requires_grad, name)

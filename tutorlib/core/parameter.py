@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tutorlib.core.backend import Array
-from tutorlib.core.create import as_array
+from tutorlib.core.create import as_array, check_can_have_gradient
 from tutorlib.core.graph import Shared
 from tutorlib.core.storage import Storage
 from tutorlib.core.tensor import Tensor
@@ -28,7 +28,10 @@ class Parameter(Tensor):
 
     def __init__(self, data: Any, requires_grad: bool = True, name: str | None = None) -> None:
         self._start(requires_grad, name)
-        self.storage = Storage(as_array(data, copy=True), name)
+        array = as_array(data, copy=True)
+        if requires_grad:
+            check_can_have_gradient(array)
+        self.storage = Storage(array, name)
         self.symbol = Shared(self.storage, name=name)
 
     @property
