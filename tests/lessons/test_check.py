@@ -209,3 +209,9 @@ def test_in_a_notebook_a_display_inside_the_answer_does_not_show():
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=60, check=True
     )
     assert "shown" not in done.stdout and "'after'" in done.stdout
+
+
+def test_a_longer_hint_begins_a_new_sentence():
+    for _ in range(2):
+        line = evaluate("L04.ex1", divides_by_zero).line
+    assert "division by zero. A compiled function" in line

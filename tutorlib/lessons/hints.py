@@ -10,6 +10,7 @@ from tutorlib.messages import message, table
 
 LEVELS = 3
 LONGEST = 500
+SENTENCE_ENDS = (".", "?", "!", "…")
 
 
 def hint_text(key: str, hint: str, level: int, fields: dict[str, Any]) -> str:
@@ -24,7 +25,7 @@ def hint_text(key: str, hint: str, level: int, fields: dict[str, Any]) -> str:
     first = f"lessons.{key}.{hint}.1"
     text = message(first if first in known else f"lessons.hint.{hint}", **fields)
     if level > 1 and more in known:
-        text = f"{text} {message(more)}"
+        text = f"{text if text.endswith(SENTENCE_ENDS) else text + '.'} {message(more)}"
     return one_line(text)
 
 
