@@ -144,8 +144,9 @@ def leaf(drawing: Drawing, var: Any) -> str:
     else:
         kind, value = "constant", var
     array = None if value is None else to_host(value)
-    short = kind == "constant" and array is not None and array.size <= 3
-    label = name or (numbers_text(array) if short else message(f"widgets.kind_{kind}"))
+    label = name or message(f"widgets.kind_{kind}")
+    if name is None and kind == "constant" and array is not None and array.size <= 3:
+        label = numbers_text(array)
     found = drawing.add(
         kind, label, thing=var, var=var if isinstance(var, Var) else array, name=name,
         requires_grad=bool(getattr(var, "requires_grad", kind == "shared")),

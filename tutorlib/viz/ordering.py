@@ -206,6 +206,11 @@ class _Block:
             for row in self.cells if down else reversed(self.cells):
                 self._settle(row, *((self.above, self.below) if down else (self.below, self.above)))
 
+        for row in reversed(self.cells):
+            # What nothing leads to has not moved since its readers did.
+            if row and not any(self.above[key] for key in row):
+                self._settle(row, self.below, self.above)
+
     def _settle(self, row, near, otherwise) -> None:
         """Move one row to its neighbours in `near`; a cell without any there follows `otherwise`, weakly."""
         if len(row) == 1:

@@ -5,10 +5,12 @@ The shape of the result is `spec.schema.json`, beside this file. Standard librar
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
-from tutorlib.viz.face import face
+from tutorlib.viz.face import SMALL, face, text_width
 from tutorlib.viz.layout import Box, Link, layout
 from tutorlib.viz.outline import outline, speak_event, speak_node, summary
 
@@ -47,6 +49,8 @@ def assemble(
 ) -> dict[str, Any]:
     """A complete spec from nodes and edges of the contract: adds layout, scopes, tree levels, sentences and text.
 
+    The label of an edge too short to show it is emptied: the node it comes from says the same.
+
     `hidden` is how many nodes of the graph are not among `nodes`; `notes` are sentences for the learner.
     """
     values = dict(values or {})
@@ -64,6 +68,9 @@ def assemble(
             Box(node["id"], shown.w, shown.h, node["kind"], node.get("grad_of") or "", node.get("update_of") or "")
         )
     placed = layout(boxes, [Link(e["id"], e["s"], e["t"], e["kind"]) for e in edges], direction)
+    for edge in edges:
+        if text_width(edge["label"], SMALL) + 12 > _length(placed.edges[edge["id"]]):
+            edge["label"] = ""
     return {
         "version": VERSION,
         "graph": graph,
@@ -74,6 +81,10 @@ def assemble(
         "summary": summary(graph, trace),
         "notes": list(notes),
     }
+
+
+def _length(points: list[list[float]]) -> float:
+    return sum(math.dist(a, b) for a, b in pairwise(points))
 
 
 def _scopes(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
