@@ -1,18 +1,19 @@
-"""Indexing as NumPy does it: basic, by integer arrays, by boolean masks; and its gradient, scattering back."""
+"""Indexing as NumPy does it: basic, by integer arrays, by boolean masks; its gradient, scattering back; and take."""
 
 from __future__ import annotations
 
-import operator
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from tutorlib.core.aval import AVal, Dim, broadcast_shapes
-from tutorlib.core.backend import is_array
-from tutorlib.core.errors import DTypeError, OutOfBoundsError, shape_text
-from tutorlib.core.graph import Op, Var
+from tutorlib.core.backend import device_of, is_array, put
+from tutorlib.core.errors import DTypeError, ModeMixError, OutOfBoundsError
+from tutorlib.core.graph import Op, Symbol, Var
+from tutorlib.core.operators import OPS
 from tutorlib.ops.define import normalized_axes, public, register
-from tutorlib.ops.shape import ndim
+from tutorlib.ops.reduce import count
+from tutorlib.ops.shape import flatten, ndim, shape_of
 
 
 class Hole:
@@ -38,44 +39,85 @@ Index = tuple[Any, ...]
 
 def split_index(x: Any, index: Any) -> tuple[Index, list[Any]]:
     """An index as (template, array operands): numbers, slices, None and ... stay in the template, arrays leave a
-    hole."""
+    hole.
+
+    Raises OutOfBoundsError for more indices than axes or two ellipses, DTypeError for what cannot be an index,
+    ModeMixError for a slice between symbols.
+    """
     items = index if isinstance(index, tuple) else (index,)
     template: list[Any] = []
     arrays: list[Any] = []
     for item in items:
-        if item is None or item is Ellipsis or isinstance(item, slice):
-            if isinstance(item, slice) and any(isinstance(p, Var) for p in (item.start, item.stop, item.step)):
-                item = slice(*(operator.index(cast(Any, p)) if isinstance(p, Var) else p for p in (item.start, item.stop, item.step)))
+        if item is None or item is Ellipsis:
             template.append(item)
+        elif isinstance(item, slice):
+            template.append(slice(*map(_bound, (item.start, item.stop, item.step))))
         elif isinstance(item, int | np.integer) and not isinstance(item, bool):
             template.append(int(item))
         else:
-            array = item if isinstance(item, Var) or is_array(item) else np.asarray(item)
-            if array.dtype.kind not in "biu":
-                if array.size == 0 and not isinstance(array, Var):
-                    array = array.astype(np.int64)
-                else:
-                    raise DTypeError(
-                        f"an index must be whole numbers or a mask, not {array.dtype}",
-                        op="getitem",
-                        fix='cast it: index.astype("int64")',
-                    )
             template.append(Hole(len(arrays)))
-            arrays.append(array)
-    used = sum(
-        arrays[t.n].ndim if isinstance(t, Hole) and arrays[t.n].dtype.kind == "b" else 1
-        for t in template
-        if t is not None and t is not Ellipsis
-    )
+            arrays.append(_index_array(x, item))
+    if sum(item is Ellipsis for item in template) > 1:
+        raise OutOfBoundsError("an index may have one ... only", op="getitem", fix="write : for the other axes")
+    used = _axes_used(template, arrays)
     if used > ndim(x):
         raise OutOfBoundsError(
-            f"{used} indices for {ndim(x)} axes", op="getitem", shapes=[x.shape], fix="use one index an axis"
+            f"{used} indices for {ndim(x)} axes", op="getitem", shapes=[shape_of(x)], fix="use one index an axis"
         )
     return tuple(template), arrays
 
 
-def _fill(template: Index, arrays: Any) -> Any:
+def _bound(part: Any) -> int | None:
+    """Start, stop or step of a slice as a plain number."""
+    if part is None:
+        return None
+    if isinstance(part, Symbol):
+        raise ModeMixError(
+            "a slice between symbols has no length known while the graph is built",
+            op="getitem",
+            fix="slice with plain numbers, or pick the elements: x[tl.symbol('i', shape=(None,), dtype='int64')]",
+        )
+    try:
+        return part.__index__()
+    except (AttributeError, TypeError):
+        raise DTypeError(
+            f"a slice goes between whole numbers, not {part!r:.60}", op="getitem", fix="write x[1:5], or int(n)"
+        ) from None
+
+
+def _index_array(x: Any, item: Any) -> Any:
+    if isinstance(item, list) and any(isinstance(part, Var) for part in item):
+        item = OPS.stack(item)
+    if isinstance(item, Var) or is_array(item):
+        array = item
+    else:
+        array = np.asarray(item, dtype=None if np.size(item) else np.int64)
+        array = put(array, device_of(getattr(x, "_data", x)))
+    if array.dtype.kind not in "biu":
+        raise DTypeError(
+            f"an index must be whole numbers or a mask, not {array.dtype}",
+            op="getitem",
+            fix='cast it: index.astype("int64")',
+        )
+    return array
+
+
+def _axes_used(template: Any, arrays: Any) -> int:
+    return sum(
+        arrays[item.n].ndim if isinstance(item, Hole) and arrays[item.n].dtype.kind == "b" else 1
+        for item in template
+        if item is not None and item is not Ellipsis
+    )
+
+
+def fill_index(template: Index, arrays: Any) -> Any:
+    """The index that ``split_index`` took apart."""
     return tuple(arrays[item.n] if isinstance(item, Hole) else item for item in template)
+
+
+def repeats_possible(template: Index, arrays: Any) -> bool:
+    """Whether an index may name an element twice: only with an integer array that has axes."""
+    return any(array.dtype.kind != "b" and array.ndim for array in arrays)
 
 
 def _slice_length(dim: Dim, piece: slice) -> Dim:
@@ -84,17 +126,38 @@ def _slice_length(dim: Dim, piece: slice) -> Dim:
     return None if piece != slice(None) else dim
 
 
-def _getitem_infer(x: AVal, *arrays: AVal, index: Index) -> AVal:
+def _check_number(x: AVal, item: int, axis: int) -> None:
+    dim = x.shape[axis]
+    if dim is not None and not -dim <= item < dim:
+        raise OutOfBoundsError(
+            f"index {item} is out of bounds for axis {axis} of length {dim}",
+            op="getitem",
+            shapes=[x.shape],
+            wrong_dims=[axis],
+            fix=f"use an index from {-dim} to {dim - 1}" if dim else "the axis is empty",
+        )
+
+
+def _check_mask(x: AVal, mask: AVal, axis: int) -> None:
+    for i, (want, got) in enumerate(zip(x.shape[axis:], mask.shape, strict=False)):
+        if None not in (want, got) and want != got:
+            raise OutOfBoundsError(
+                "a mask must have the lengths of the axes it stands for",
+                op="getitem",
+                shapes=[x.shape, mask.shape],
+                wrong_dims=[axis + i, i],
+                fix="compute the mask from the array it picks from: x[x > 0]",
+            )
+
+
+def indexed(x: AVal, *arrays: AVal, index: Index) -> AVal:
+    """What ``x[index]`` is: the shape rule of every op with an index."""
     items = list(index)
-    taken = sum(
-        arrays[i.n].ndim if isinstance(i, Hole) and arrays[i.n].dtype.kind == "b" else 1
-        for i in items
-        if i is not None and i is not Ellipsis
-    )
-    rest = [slice(None)] * (x.ndim - taken)
-    if Ellipsis in [i if i is Ellipsis else None for i in items]:
-        at = next(k for k, i in enumerate(items) if i is Ellipsis)
-        items[at : at + 1] = rest
+    rest: list[Any] = [slice(None)] * (x.ndim - _axes_used(items, arrays))
+    if any(item is Ellipsis for item in items):
+        at = next(k for k, item in enumerate(items) if item is Ellipsis)
+        # An ellipsis stands between index arrays even where it stands for no axis.
+        items[at : at + 1] = rest or [Ellipsis]
     else:
         items += rest
     shape: list[Dim] = []
@@ -102,41 +165,30 @@ def _getitem_infer(x: AVal, *arrays: AVal, index: Index) -> AVal:
     # NumPy puts the axes of index arrays where the first stands when they are next to each other, else in front.
     # Beside an array, a plain number counts as one.
     has_arrays = any(isinstance(i, Hole) for i in items)
-    where_advanced: list[int] = []
-    insert_at = 0
-    axis = 0
+    places: list[int] = []
+    insert_at = axis = 0
     for place, item in enumerate(items):
         if item is None:
             shape.append(1)
         elif isinstance(item, slice):
             shape.append(_slice_length(x.shape[axis], item))
             axis += 1
-        else:
-            if has_arrays:
-                if not where_advanced:
-                    insert_at = len(shape)
-                where_advanced.append(place)
+        elif item is not Ellipsis:
+            if not places:
+                insert_at = len(shape)
+            places.append(place)
             if isinstance(item, Hole) and arrays[item.n].dtype.kind == "b":
+                _check_mask(x, arrays[item.n], axis)
                 advanced.append((None,))
                 axis += arrays[item.n].ndim
                 continue
             if isinstance(item, Hole):
                 advanced.append(arrays[item.n].shape)
             else:
-                dim = x.shape[axis]
-                if dim is not None and not -dim <= item < dim:
-                    raise OutOfBoundsError(
-                        f"index {item} is out of bounds for axis {axis} of length {dim}",
-                        op="getitem",
-                        shapes=[x.shape],
-                        wrong_dims=[axis],
-                        fix=f"use an index from {-dim} to {dim - 1}" if dim else "the axis is empty",
-                    )
-                if has_arrays:
-                    advanced.append(())
+                _check_number(x, item, axis)
             axis += 1
     if has_arrays:
-        together = where_advanced == list(range(where_advanced[0], where_advanced[0] + len(where_advanced)))
+        together = places[-1] - places[0] + 1 == len(places)
         start = insert_at if together else 0
         shape[start:start] = broadcast_shapes(advanced, "getitem")
     return AVal(tuple(shape), x.dtype)
@@ -144,18 +196,18 @@ def _getitem_infer(x: AVal, *arrays: AVal, index: Index) -> AVal:
 
 def _scatter_forward(xp: Any, g: Any, like: Any, *arrays: Any, index: Index) -> Any:
     result = xp.zeros(like.shape, g.dtype)
-    if arrays:
-        xp.add.at(result, _fill(index, arrays), g)  # an element taken twice gets both cotangents
+    if repeats_possible(index, arrays):
+        xp.add.at(result, fill_index(index, arrays), g)
     else:
-        result[_fill(index, arrays)] = g
+        result[fill_index(index, arrays)] = g
     return result
 
 
 _getitem: Op = register(
     Op(
         "getitem",
-        lambda xp, x, *arrays, index: x[_fill(index, arrays)],
-        _getitem_infer,
+        lambda xp, x, *arrays, index: x[fill_index(index, arrays)],
+        indexed,
         lambda g, needs, out, x, *arrays, index: [
             _scatter(g, x, *arrays, index=index) if needs[0] else None,
             *[None] * len(arrays),
@@ -174,6 +226,7 @@ _scatter: Op = register(
             *[None] * len(arrays),
         ],
         flags={"linear"},
+        doc="g added at index into zeros of the shape of like: an element named twice gets both.",
     )
 )
 
@@ -184,6 +237,8 @@ def getitem(x: Any, index: Any) -> Any:
 
     Index arrays may be tensors or symbols. With a mask the result's length is known only when it runs.
 
+    Raises OutOfBoundsError for an index that is not there, DTypeError for one that is no whole number or mask.
+
     >>> import tutorlib as tl
     >>> tl.tensor([[1, 2], [3, 4]])[:, 1]
     tensor([2, 4])
@@ -193,21 +248,44 @@ def getitem(x: Any, index: Any) -> Any:
 
 
 @public
-def take(x: Any, indices: Any, axis: int | None = None) -> Any:
+def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:
     """The elements of x at ``indices`` along ``axis``; with ``axis=None`` of x seen as a vector.
+
+    Args:
+        indices: integers of any shape; that shape takes the place of the axis.
+        axis: the axis to take from.
+        mode: what an index outside does: "raise" (OutOfBoundsError; negative ones count from the end), "wrap" (counts
+            on from the other end) or "clip" (means the nearest element there is).
 
     >>> import tutorlib as tl
     >>> tl.take(tl.tensor([10, 20, 30]), [2, 0])
     tensor([30, 10])
+    >>> tl.take(tl.tensor([10, 20, 30]), [-7, 7], mode="clip")
+    tensor([10, 30])
     """
-    from tutorlib.ops.shape import flatten
-
-    if not isinstance(indices, int | np.integer | Var) and not is_array(indices):
-        indices = np.asarray(indices, dtype=np.int64 if np.size(indices) == 0 else None)
     if axis is None:
-        return getitem(flatten(x), indices)
+        x, axis = flatten(x), 0
     (place,) = normalized_axes(axis, ndim(x), "take")
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError('mode must be "raise", "wrap" or "clip"')
+    if not isinstance(indices, int | np.integer):
+        indices = _index_array(x, indices)
+    if mode != "raise":
+        length = count(x, place)
+        indices = OPS.mod(indices, length) if mode == "wrap" else OPS.clip(indices, 0, length - 1)
     return getitem(x, (slice(None),) * place + (indices,))
 
 
-__all__ = ["Hole", "getitem", "shape_text", "take"]
+@public
+def embedding(table: Any, indices: Any) -> Any:
+    """The rows of ``table`` numbered by ``indices``: one vector for each number.
+
+    Args:
+        table: (number of rows, length of a row, …).
+        indices: integers of any shape.
+
+    >>> import tutorlib as tl
+    >>> tl.embedding(tl.tensor([[0.0, 1.0], [2.0, 3.0]]), [1, 1, 0]).shape
+    (3, 2)
+    """
+    return take(table, indices, 0)

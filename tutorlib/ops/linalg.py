@@ -1,4 +1,4 @@
-"""Matrix products."""
+"""Products of vectors and matrices: matmul, dot, inner, outer. Any other sum of products is an ``einsum``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from tutorlib.core.aval import AVal, broadcast_shapes
 from tutorlib.core.errors import ShapeError
 from tutorlib.core.graph import Op
 from tutorlib.ops.define import public, register, result_dtype
-from tutorlib.ops.shape import expand_dims, ndim, squeeze, swap_last
+from tutorlib.ops.einsum import tensordot
+from tutorlib.ops.elementwise import mul
+from tutorlib.ops.shape import expand_dims, flatten, ndim, squeeze, swap_last
 
 
 def _matmul_infer(x: AVal, y: AVal) -> AVal:
@@ -68,3 +70,44 @@ def matmul(x: Any, y: Any) -> Any:
     tensor([3, 7])
     """
     return _matmul(x, y)
+
+
+@public
+def dot(x: Any, y: Any) -> Any:
+    """NumPy's dot product: of vectors the inner product, of matrices ``x @ y``, with a scalar the product.
+
+    For more than two axes it sums over the last of x and the second last of y, and keeps all others; ``x @ y``
+    pairs up the leading ones.
+
+    >>> import tutorlib as tl
+    >>> tl.dot(tl.tensor([1, 2]), tl.tensor([3, 4])).item()
+    11
+    """
+    if ndim(x) == 0 or ndim(y) == 0:
+        return mul(x, y)
+    return matmul(x, y) if ndim(y) <= 2 else tensordot(x, y, (-1, -2))
+
+
+@public
+def inner(x: Any, y: Any) -> Any:
+    """The sum of products over the last axis of each, for every pair of what is left; with a scalar the product.
+
+    >>> import tutorlib as tl
+    >>> tl.inner(tl.tensor([[1, 2], [3, 4]]), tl.tensor([1, 1]))
+    tensor([3, 7])
+    """
+    if ndim(x) == 0 or ndim(y) == 0:
+        return mul(x, y)
+    return tensordot(x, y, (-1, -1))
+
+
+@public
+def outer(x: Any, y: Any) -> Any:
+    """Every element of x times every element of y, as a matrix.
+
+    >>> import tutorlib as tl
+    >>> tl.outer(tl.tensor([1, 2]), tl.tensor([3, 4]))
+    tensor([[3, 4],
+            [6, 8]])
+    """
+    return mul(expand_dims(flatten(x), 1), expand_dims(flatten(y), 0))

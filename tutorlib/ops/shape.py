@@ -1,4 +1,5 @@
-"""Ops that rearrange elements: reshape, transpose, broadcasting and its undoing, joining and splitting."""
+"""Ops that change the shape and keep the elements: reshape, transpose, axes of length one, broadcasting and its
+undoing. Ops that move, repeat or drop elements live in ``arrange``, those that join or split in ``join``."""
 
 from __future__ import annotations
 
@@ -9,14 +10,18 @@ import numpy as np
 
 from tutorlib.core.aval import AVal, Dim, broadcast_shapes
 from tutorlib.core.errors import ShapeError, shape_text
-from tutorlib.core.graph import Op, Var
-from tutorlib.core.operators import OPS
-from tutorlib.ops.define import normalized_axes, public, register, result_dtype
+from tutorlib.core.graph import Op
+from tutorlib.ops.define import normalized_axes, public, register
 
 
 def ndim(x: Any) -> int:
     """The number of axes of anything an op takes."""
     return x.ndim if hasattr(x, "ndim") else np.ndim(x)
+
+
+def shape_of(x: Any) -> tuple[Dim, ...]:
+    """The shape of anything an op takes; None where a symbol's dim is not known."""
+    return x.shape if hasattr(x, "shape") else np.shape(x)
 
 
 def _size(shape: Sequence[Dim]) -> int | None:
@@ -97,8 +102,16 @@ def reshape(x: Any, shape: Any) -> Any:
 
 @public
 def flatten(x: Any) -> Any:
-    """x as a vector."""
+    """x as a vector, row after row (``ravel`` is NumPy's other name for it).
+
+    >>> import tutorlib as tl
+    >>> tl.flatten(tl.tensor([[1, 2], [3, 4]]))
+    tensor([1, 2, 3, 4])
+    """
     return _reshape(x, shape=(-1,))
+
+
+public(flatten, "ravel")
 
 
 # ---- transpose ----
@@ -132,6 +145,48 @@ def transpose(x: Any, axes: Any = None) -> Any:
     if sorted(order) != list(range(n)):
         raise ShapeError(f"{tuple(axes)} is no order of the {n} axes", op="transpose", fix="name each axis once")
     return _transpose(x, axes=order)
+
+
+@public
+def moveaxis(x: Any, source: Any, destination: Any) -> Any:
+    """x with the axes ``source`` (int or tuple) moved to the places ``destination``; the others keep their order.
+
+    >>> import tutorlib as tl
+    >>> tl.moveaxis(tl.tensor([[[1, 2, 3]]]), 0, -1).shape
+    (1, 3, 1)
+    """
+    n = ndim(x)
+    come = [normalized_axes(a, n, "moveaxis")[0] for a in _listed(source)]
+    go = [normalized_axes(a, n, "moveaxis")[0] for a in _listed(destination)]
+    if len(come) != len(go) or len(set(come)) != len(come) or len(set(go)) != len(go):
+        raise ShapeError(
+            f"axes {source} cannot go to places {destination}",
+            op="moveaxis",
+            fix="give one place for each axis, each once",
+        )
+    order = [a for a in range(n) if a not in come]
+    for place, axis in sorted(zip(go, come, strict=True)):
+        order.insert(place, axis)
+    return _transpose(x, axes=tuple(order))
+
+
+@public
+def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
+    """x with two axes exchanged.
+
+    >>> import tutorlib as tl
+    >>> tl.swapaxes(tl.tensor([[[1, 2, 3]]]), 0, 2).shape
+    (3, 1, 1)
+    """
+    n = ndim(x)
+    (a,), (b,) = normalized_axes(axis1, n, "swapaxes"), normalized_axes(axis2, n, "swapaxes")
+    order = list(range(n))
+    order[a], order[b] = b, a
+    return _transpose(x, axes=tuple(order))
+
+
+def _listed(axis: Any) -> list[int]:
+    return [int(axis)] if isinstance(axis, int | np.integer) else list(axis)
 
 
 def swap_last(x: Any) -> Any:
@@ -194,7 +249,7 @@ def expand_dims(x: Any, axis: Any) -> Any:
 def squeeze(x: Any, axis: Any = None) -> Any:
     """x without its axes of length 1, or without those named. With ``axis=None`` every dim must be known."""
     if axis is None:
-        shape = x.shape if hasattr(x, "shape") else np.shape(x)
+        shape = shape_of(x)
         if None in shape:
             raise ShapeError(
                 "which axes have length 1 is not known yet", op="squeeze", shapes=[shape], fix="name them: axis=0"
@@ -208,7 +263,8 @@ def squeeze(x: Any, axis: Any = None) -> Any:
 
 def _broadcast_infer(x: AVal, shape: tuple[int, ...]) -> AVal:
     result = broadcast_shapes([x.shape, shape], "broadcast_to")
-    if len(result) != len(shape) or any(want != got for want, got in zip(shape, result, strict=True)):
+    # An unknown dim against 1 stays unknown: it fits if it turns out to be 1.
+    if len(result) != len(shape) or any(got not in (want, None) for want, got in zip(shape, result, strict=True)):
         raise ShapeError(
             f"{shape_text(x.shape)} cannot be stretched to {shape_text(shape)}",
             op="broadcast_to",
@@ -271,113 +327,56 @@ unbroadcast: Op = register(
     )
 )
 public(unbroadcast, "unbroadcast")
+_broadcast_with: Op = register(
+    Op(
+        "broadcast_with",
+        lambda xp, x, *others: xp.broadcast_to(x, np.broadcast_shapes(x.shape, *(o.shape for o in others))),
+        lambda x, *others: AVal(broadcast_shapes([x.shape, *(o.shape for o in others)], "broadcast_with"), x.dtype),
+        lambda g, needs, out, x, *others: [g, *[None] * len(others)],
+        flags={"linear", "view", "stretches"},
+        doc="x stretched to the shape that all its inputs together broadcast to.",
+    )
+)
 
-# ---- joining and splitting ----
+
+@public
+def broadcast_arrays(*arrays: Any) -> list[Any]:
+    """All the arrays, stretched to the one shape they broadcast to.
+
+    >>> import tutorlib as tl
+    >>> [a.shape for a in tl.broadcast_arrays(tl.tensor([1, 2]), tl.tensor([[3], [4]]))]
+    [(2, 2), (2, 2)]
+    """
+    arrays = tuple(a if hasattr(a, "shape") else np.asarray(a) for a in arrays)
+    return [_broadcast_with(a, *arrays[:i], *arrays[i + 1 :]) for i, a in enumerate(arrays)]
 
 
-def _join_dtype(op: Op, avals: Sequence[AVal], **attrs: Any) -> np.dtype[Any]:
-    return result_dtype(op, avals, **attrs)
+@public
+def meshgrid(*vectors: Any, indexing: str = "xy") -> list[Any]:
+    """The coordinates of every point of a grid: array number i holds coordinate number i.
 
+    Args:
+        vectors: the coordinates along each axis, scalars or vectors.
+        indexing: "xy": the second vector runs along axis 0, the first along axis 1 (as NumPy); "ij": in order.
 
-def _concatenate_infer(*avals: AVal, axis: int) -> AVal:
-    first = avals[0].shape
-    dims: list[Dim] = list(first)
-    total: Dim = 0
-    for aval in avals:
-        shape = aval.shape
-        wrong = next(
-            (
-                i
-                for i in range(min(len(first), len(shape)))
-                if i != axis and None not in (shape[i], dims[i]) and shape[i] != dims[i]
-            ),
-            None,
-        )
-        if len(shape) != len(first) or wrong is not None:
+    >>> import tutorlib as tl
+    >>> x, y = tl.meshgrid(tl.tensor([1, 2, 3]), tl.tensor([10, 20]))
+    >>> y
+    tensor([[10, 10, 10],
+            [20, 20, 20]])
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError('indexing must be "xy" or "ij"')
+    n = len(vectors)
+    places = list(range(n))
+    if indexing == "xy" and n > 1:
+        places[:2] = [1, 0]
+    laid = []
+    for place, vector in zip(places, vectors, strict=True):
+        if ndim(vector) > 1:
             raise ShapeError(
-                f"all parts must agree in every axis but axis {axis}",
-                op="concatenate",
-                shapes=[first, shape],
-                wrong_dims=[wrong, wrong],
-                fix="reshape or index the parts so that only that axis differs",
+                "coordinates must be vectors", op="meshgrid", shapes=[shape_of(vector)], fix="flatten them"
             )
-        dims = [d if d is not None else s for d, s in zip(dims, shape, strict=True)]
-        here = shape[axis]
-        total = None if total is None or here is None else total + here
-    dims[axis] = total
-    return AVal(tuple(dims), _join_dtype(_concatenate, avals, axis=axis))
-
-
-def _concatenate_vjp(g: Any, needs: list[bool], out: Any, *parts: Any, axis: int) -> list[Any]:
-    return [_part(g, *parts, axis=axis, index=i) if need else None for i, need in enumerate(needs)]
-
-
-_concatenate: Op = register(
-    Op(
-        "concatenate",
-        lambda xp, *parts, axis: xp.concatenate(parts, axis=axis),
-        _concatenate_infer,
-        _concatenate_vjp,
-        flags={"linear"},
-    )
-)
-
-
-def _part_forward(xp: Any, g: Any, *parts: Any, axis: int, index: int) -> Any:
-    start = sum(p.shape[axis] for p in parts[:index])
-    return g[(slice(None),) * axis + (slice(start, start + parts[index].shape[axis]),)]
-
-
-def _part_vjp(gg: Any, needs: list[bool], out: Any, g: Any, *parts: Any, axis: int, index: int) -> list[Any]:
-    pieces = [gg if i == index else zeros_like_as(part, gg) for i, part in enumerate(parts)]
-    return [_concatenate(*pieces, axis=axis) if needs[0] else None, *[None] * len(parts)]
-
-
-def zeros_like_as(x: Any, g: Any) -> Any:
-    """Zeros of the shape of x in the dtype of g."""
-    return OPS.cast(OPS.zeros_like(x), g.dtype)
-
-
-# The piece of g that belongs to parts[index]: what undoes concatenate, for lengths known only when it runs.
-_part: Op = register(
-    Op(
-        "part",
-        _part_forward,
-        lambda g, *parts, axis, index: AVal(parts[index].shape, g.dtype),
-        _part_vjp,
-        flags={"linear", "view"},
-    )
-)
-
-
-def _parts(parts: Any, op: str) -> list[Any]:
-    parts = list(parts)
-    if not parts:
-        raise ShapeError("nothing to join", op=op, fix="pass at least one array")
-    return [p if isinstance(p, Var) or hasattr(p, "ndim") else np.asarray(p) for p in parts]
-
-
-@public
-def concatenate(parts: Any, axis: int = 0) -> Any:
-    """The parts joined along an axis they have.
-
-    >>> import tutorlib as tl
-    >>> tl.concatenate([tl.tensor([1, 2]), tl.tensor([3])])
-    tensor([1, 2, 3])
-    """
-    parts = _parts(parts, "concatenate")
-    return _concatenate(*parts, axis=normalized_axes(axis, ndim(parts[0]), "concatenate")[0])
-
-
-@public
-def stack(parts: Any, axis: int = 0) -> Any:
-    """The parts, all of one shape, joined along a new axis.
-
-    >>> import tutorlib as tl
-    >>> tl.stack([tl.tensor([1, 2]), tl.tensor([3, 4])])
-    tensor([[1, 2],
-            [3, 4]])
-    """
-    parts = _parts(parts, "stack")
-    (place,) = normalized_axes(axis, ndim(parts[0]) + 1, "stack")
-    return _concatenate(*[_expand_dims(p, axis=(place,)) for p in parts], axis=place)
+        axes = tuple(a for a in range(n) if a != place or ndim(vector) == 0)
+        laid.append(_expand_dims(vector, axis=axes) if axes else vector)
+    return broadcast_arrays(*laid)
