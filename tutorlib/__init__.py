@@ -13,6 +13,7 @@ from typing import Any
 from tutorlib import ops as _ops  # fills the op table
 from tutorlib.compile.function import Function, In, function
 from tutorlib.compile.leaves import matrix, scalar, shared, symbol, tensor3, tensor4, vector
+from tutorlib.compile.rewrite import RewriteLog, RewriteStep, Rule, remove_rule, rewrite, rule, rules, rules_off
 from tutorlib.core.autodiff import grad
 from tutorlib.core.backend import Device, default_device, device, transfers
 from tutorlib.core.config import config
@@ -28,6 +29,7 @@ from tutorlib.core.paths import GradientPath, gradient_paths
 from tutorlib.core.storage import Storage
 from tutorlib.core.tensor import Tensor
 from tutorlib.core.toposort import leaves_of, toposort
+from tutorlib.ops import random
 from tutorlib.tools.debugprint import debugprint
 
 __version__ = "0.1.0"

@@ -10,6 +10,7 @@ from typing import Any
 from tutorlib.compile.arguments import Pairs, accepted, checked_givens, checked_updates, update_value
 from tutorlib.compile.executor import Plan
 from tutorlib.compile.fgraph import clone
+from tutorlib.compile.pipeline import rewritten
 from tutorlib.core import observe
 from tutorlib.core.backend import common_device, device, put, to_host
 from tutorlib.core.dispatch import as_symbol
@@ -18,7 +19,7 @@ from tutorlib.core.errors import (
     TutorlibError,
     UnusedInputError,
 )
-from tutorlib.core.graph import Constant, Shared, Symbol, label
+from tutorlib.core.graph import Constant, Input, Shared, Symbol, label
 from tutorlib.core.parameter import Parameter
 from tutorlib.core.toposort import leaves_of, toposort
 
@@ -36,8 +37,8 @@ class Function:
     """A compiled function. Call it with one value an input, by position or by keyword.
 
     Attributes: ``inputs`` (the symbols), ``outputs`` (after givens), ``updates`` as pairs (shared variable,
-    expression), ``name``. Updates are simultaneous and are written after all outputs are computed; if anything
-    fails, none is written.
+    expression), ``log`` (the rewrites that led to what runs), ``name``. Updates are simultaneous and are written
+    after all outputs are computed; if anything fails, none is written.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class Function:
         updates: list[tuple[Shared, Symbol]],
         shape_of_result: Any,
         on_unused_input: str,
+        mode: str | None,
         name: str | None,
     ) -> None:
         self.name = name
@@ -57,9 +59,15 @@ class Function:
         self._form = shape_of_result
         roots = [*outputs, *(new for _, new in updates)]
         self._check_unused(roots, on_unused_input)
-        self._plan = Plan(self.inputs, roots)
-        if self._plan.missing:
-            raise _missing_from_function(self._plan.missing, roots)
+        # A result given as an input is a leaf here, whatever computes it elsewhere.
+        leaves = [v if v.node is None else Input(v.aval, name=v.name) for v in self.inputs]
+        if any(leaf is not v for leaf, v in zip(leaves, self.inputs, strict=True)):
+            roots = clone(roots, dict(zip(self.inputs, leaves, strict=True)))
+        missing = [v for v in leaves_of(roots) if isinstance(v, Input) and not any(v is known for known in leaves)]
+        if missing:
+            raise _missing_from_function(missing, roots)
+        roots, self.log = rewritten(roots, mode)
+        self._plan = Plan(leaves, roots)
         self.device = common_device(
             [s.storage.value for s in {id(s): s for s in [*self._plan.shared, *(s for s, _ in updates)]}.values()],
             "function",
@@ -153,7 +161,7 @@ class Function:
         )
 
 
-def _missing_from_function(missing: list[Symbol], roots: list[Symbol]) -> TutorlibError:
+def _missing_from_function(missing: Sequence[Symbol], roots: list[Symbol]) -> TutorlibError:
     names = ", ".join(label(v) for v in missing)
     user = next((n for n in toposort(roots) if any(v is missing[0] for v in n.inputs)), None)
     return MissingInputError(
@@ -181,6 +189,7 @@ def function(
     updates: Pairs = (),
     givens: Pairs = (),
     on_unused_input: str = "raise",
+    mode: str | None = None,
     name: str | None = None,
 ) -> Function:
     """Compile a graph into something to call.
@@ -193,6 +202,8 @@ def function(
             values before the call, and so are the outputs; then all are written.
         givens: pairs (or a dict) of a variable of the graph and what stands in its place, in this function only.
         on_unused_input: "raise", "warn" or "ignore".
+        mode: None rewrites the graph first (``tl.rules()`` lists how), "plain" runs it as written, "check" rewrites it
+            and compares both sides of every step on random inputs.
         name: for messages.
 
     Raises MissingInputError, UnusedInputError, UpdateTypeError, ShapeError, DTypeError.
@@ -208,6 +219,8 @@ def function(
     """
     if on_unused_input not in ("raise", "warn", "ignore"):
         raise ValueError('on_unused_input must be "raise", "warn" or "ignore"')
+    if mode not in (None, "plain", "check"):
+        raise ValueError('mode must be None, "plain" or "check"')
     if isinstance(inputs, Symbol | In):
         raise TutorlibError("inputs are a list", fix="write tl.function([x], …)")
     ins = [i if isinstance(i, In) else In(i) for i in inputs]
@@ -236,6 +249,7 @@ def function(
         [(s, new) for (s, _), new in zip(checked, news, strict=True)],
         form,
         on_unused_input,
+        mode,
         name,
     )
 

@@ -160,16 +160,19 @@ def _fit_tensor(grad: Any, value: Any, node: Any) -> Any:
 
 # ---- symbols ----
 
-# Ops whose output has, whatever the dims, the shape of their last input.
-_LIKE = frozenset({"unbroadcast", "broadcast_like", "reshape_like", "zeros_like", "ones_like"})
+# Ops that are not elementwise whose output has, whatever the dims, the shape of one input: its number.
+_SHAPE_OF_INPUT = {
+    **dict.fromkeys(["unbroadcast", "broadcast_like", "reshape_like", "scatter"], 1),
+    **dict.fromkeys(["zeros_like", "ones_like", "softmax", "log_softmax"], 0),
+}
 
 
 def shape_source(var: Any) -> Any:
     """A variable surely of the same shape as ``var``, as far up the graph as can be proved without knowing dims."""
     while isinstance(var, Symbol) and var.node is not None:
         node = var.node
-        if node.op.name in _LIKE:
-            var = node.inputs[-1]
+        if node.op.name in _SHAPE_OF_INPUT:
+            var = node.inputs[_SHAPE_OF_INPUT[node.op.name]]
         elif "elementwise" in node.op.flags:
             arrays = [v for v in node.inputs if v.ndim or node.outputs[0].ndim == 0]
             sources = {id(v): v for v in arrays}

@@ -1,0 +1,156 @@
+"""Numerical stability: the same mathematics in a form that neither overflows nor cancels. These run before folding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tutorlib.compile.matching import is_scalar, keeps, made_by
+from tutorlib.compile.rewrite import rule
+from tutorlib.core.graph import Node, Symbol
+from tutorlib.core.operators import OPS
+from tutorlib.core.walk import shape_source
+
+
+def _one_plus(var: Any) -> Symbol | None:
+    """y, when ``var`` is 1 + y."""
+    node = made_by(var, "add")
+    if node is None:
+        return None
+    x, y = node.inputs
+    if is_scalar(x, 1) and keeps(y, node):
+        return y
+    return x if is_scalar(y, 1) and keeps(x, node) else None
+
+
+def _exp_of(var: Any) -> Symbol | None:
+    node = made_by(var, "exp")
+    return node.inputs[0] if node is not None else None
+
+
+@rule("log", tier="stable", says="log(1 + eˣ) = softplus(x)")
+def log_of_one_plus_exp(node: Node) -> Any:
+    x = _exp_of(_one_plus(node.inputs[0]))
+    return OPS.softplus(x) if x is not None else None
+
+
+@rule("log1p", tier="stable", says="log1p(eˣ) = softplus(x)")
+def log1p_of_exp(node: Node) -> Any:
+    x = _exp_of(node.inputs[0])
+    return OPS.softplus(x) if x is not None else None
+
+
+@rule("log", tier="stable", says="log(1 + x) = log1p(x)")
+def log_of_one_plus(node: Node) -> Any:
+    x = _one_plus(node.inputs[0])
+    return OPS.log1p(x) if x is not None else None
+
+
+@rule("sub", tier="stable", says="eˣ − 1 = expm1(x)")
+def exp_minus_one(node: Node) -> Any:
+    e, one = node.inputs
+    x = _exp_of(e)
+    return OPS.expm1(x) if x is not None and is_scalar(one, 1) and keeps(e, node) else None
+
+
+@rule("log", tier="stable", says="log(softmax(x)) = log_softmax(x), through reshape and transpose too")
+def log_of_softmax(node: Node) -> Any:
+    passed: list[Node] = []
+    var = node.inputs[0]
+    while (
+        view := made_by(var, "reshape", "reshape_like", "transpose", "expand_dims", "squeeze", "getitem")
+    ) is not None:
+        passed.append(view)
+        var = view.inputs[0]
+    inner = made_by(var, "softmax")
+    if inner is None:
+        return None
+    result = OPS.log_softmax(inner.inputs[0], inner.attrs["axis"])
+    for view in reversed(passed):
+        result = view.op(result, *view.inputs[1:], **view.attrs)
+    return result
+
+
+@rule("div", "reciprocal", tier="stable", says="1 / (1 + e⁻ˣ) = sigmoid(x)")
+def one_over_one_plus_exp(node: Node) -> Any:
+    if node.op.name == "div" and not is_scalar(node.inputs[0], 1):
+        return None
+    below = node.inputs[-1]
+    x = _exp_of(_one_plus(below))
+    if x is None or not keeps(below, node):
+        return None
+    inner = made_by(x, "neg")
+    return OPS.sigmoid(inner.inputs[0] if inner is not None else OPS.neg(x))
+
+
+@rule("div", tier="stable", says="eˣ / (1 + eˣ) = sigmoid(x)")
+def exp_over_one_plus_exp(node: Node) -> Any:
+    above, below = node.inputs
+    x = _exp_of(above)
+    return OPS.sigmoid(x) if x is not None and _exp_of(_one_plus(below)) is x else None
+
+
+@rule("log", tier="stable", says="log(sigmoid(x)) = −softplus(−x)")
+def log_of_sigmoid(node: Node) -> Any:
+    inner = made_by(node.inputs[0], "sigmoid")
+    return OPS.neg(OPS.softplus(OPS.neg(inner.inputs[0]))) if inner is not None else None
+
+
+@rule("sub", tier="stable", says="1 − sigmoid(x) = sigmoid(−x)")
+def one_minus_sigmoid(node: Node) -> Any:
+    one, s = node.inputs
+    inner = made_by(s, "sigmoid")
+    return OPS.sigmoid(OPS.neg(inner.inputs[0])) if inner is not None and is_scalar(one, 1) and keeps(s, node) else None
+
+
+@rule("log", tier="stable", says="log(eˣ) = x")
+def log_of_exp(node: Node) -> Any:
+    return _exp_of(node.inputs[0])
+
+
+@rule("sqrt", tier="stable", says="√(x²) = |x|")
+def sqrt_of_square(node: Node) -> Any:
+    inner = made_by(node.inputs[0], "square")
+    return OPS.abs(inner.inputs[0]) if inner is not None else None
+
+
+@rule("log", tier="stable", says="log Σ eˣ = logsumexp(x)")
+def log_of_sum_of_exp(node: Node) -> Any:
+    total = made_by(node.inputs[0], "sum")
+    x = _exp_of(total.inputs[0]) if total is not None else None
+    if total is None or x is None:
+        return None
+    return OPS.logsumexp(x, total.attrs["axis"], total.attrs["keepdims"])
+
+
+@rule("div", tier="stable", says="eˣ / Σ eˣ = softmax(x)")
+def exp_over_sum_of_exp(node: Node) -> Any:
+    above, below = node.inputs
+    x = _exp_of(above)
+    total = made_by(below, "sum")
+    if x is None or total is None or total.inputs[0] is not above or not total.attrs["keepdims"]:
+        return None
+    axis = total.attrs["axis"]
+    axis = axis[0] if isinstance(axis, tuple) and len(axis) == 1 else axis
+    return OPS.softmax(x, axis) if isinstance(axis, int) else None
+
+
+@rule("mul", "safe_mul", tier="stable", says="s · (g/s − Σ s·g/s) = g − s · Σ g, the gradient of log(softmax)")
+def gradient_of_log_softmax(node: Node) -> Any:
+    for s, difference in (node.inputs, node.inputs[::-1]):
+        softmax, minus = made_by(s, "softmax"), made_by(difference, "sub")
+        if softmax is None or minus is None:
+            continue
+        quotient, total = made_by(minus.inputs[0], "safe_div", "div"), made_by(minus.inputs[1], "sum")
+        if quotient is None or total is None or quotient.inputs[1] is not s:
+            continue
+        product = made_by(total.inputs[0], "mul", "safe_mul")
+        if product is None or {id(v) for v in product.inputs} != {id(s), id(minus.inputs[0])}:
+            continue
+        g = quotient.inputs[0]
+        return OPS.sub(g, OPS.mul(s, OPS.sum(g, total.attrs["axis"], True))) if _one_shape(g, s) else None
+    return None
+
+
+def _one_shape(g: Symbol, s: Symbol) -> bool:
+    """Whether two variables surely have one shape."""
+    return (g.aval.known and s.aval.known and g.shape == s.shape) or shape_source(g) is shape_source(s)
