@@ -19,6 +19,8 @@ from hypothesis.extra import numpy as hnp
 import tutorlib as tl
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+# A program runs once: compiling it fast matters, not running it fast.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
 import jax
 import jax.numpy as jnp
 
@@ -195,13 +197,27 @@ def differences(fn: Fn, *arrays: Any, eps: float = 1e-6) -> list[np.ndarray]:
     return found
 
 
+def _jax_run(function: Fn, arrays: Sequence[Any]) -> Any:
+    """``function`` of the arrays as one compiled program, ten times faster than op by op; else op by op."""
+    arrays = tuple(map(jnp.asarray, arrays))
+    try:
+        return jax.jit(function)(*arrays)
+    except (jax.errors.JAXTypeError, jax.errors.JAXIndexError):  # it looks at values: a mask as an index, say
+        return function(*arrays)
+
+
 def jax_values(like: Fn, *arrays: Any) -> list[np.ndarray]:
     """The results of ``like``, computed by JAX."""
-    return [np.asarray(r) for r in _list(like(*map(jnp.asarray, arrays)))]
+    return [np.asarray(r) for r in _list(_jax_run(like, arrays))]
 
 
 def jax_derivatives(like: Fn, *arrays: Any, order: int = 1) -> list[list[np.ndarray]]:
     """``derivatives``, computed by JAX."""
+    return _jax_all(like, arrays, order)[1:]
+
+
+def _jax_all(like: Fn, arrays: Sequence[Any], order: int) -> list[list[np.ndarray]]:
+    """The values of ``like`` and its derivatives of each order, computed by JAX in one program."""
     places = tuple(i for i, a in enumerate(map(np.asarray, arrays)) if _is_float(a))
 
     def lifted(function: Fn) -> Fn:
@@ -210,11 +226,11 @@ def jax_derivatives(like: Fn, *arrays: Any, order: int = 1) -> list[list[np.ndar
 
         return jax.grad(cost, argnums=places)
 
-    found = []
+    levels = [like]
     for _ in range(order):
-        like = lifted(like)
-        found.append([np.asarray(g) for g in like(*map(jnp.asarray, arrays))])
-    return found
+        levels.append(lifted(levels[-1]))
+    found = _jax_run(lambda *xs: [_list(level(*xs)) for level in levels], arrays)
+    return [[np.asarray(r) for r in level] for level in found]
 
 
 def check(
@@ -234,18 +250,18 @@ def check(
     """
     arrays = tuple(map(np.asarray, arrays))
     got = values(fn, *arrays)
-    if like is not None:
-        for mine, other in zip(got, jax_values(like, *arrays), strict=True):
-            assert mine.shape == other.shape
-            np.testing.assert_allclose(mine, other, rtol, atol)
+    floats = [a for a in arrays if _is_float(a)]
+    differentiable = bool(order and floats and any(map(_is_float, got)))
+    expected = _jax_all(like, arrays, order if differentiable else 0) if like is not None else None
+    if expected is not None:
+        _agree(got, expected[0], rtol, atol)
     _check_inferred(fn, arrays, got)
     for mode in STATIC_MODES:
         for mine, other in zip(values(fn, *arrays, mode=mode), got, strict=True):
             assert (mine.shape, mine.dtype) == (other.shape, other.dtype)
             np.testing.assert_allclose(mine, other, 1e-12, 1e-13)
-    floats = [a for a in arrays if _is_float(a)]
-    if order and floats and any(map(_is_float, got)):
-        _check_derivatives(fn, arrays, like, order, rtol, atol)
+    if differentiable:
+        _check_derivatives(fn, arrays, expected, order, rtol, atol)
     if float32 and any(a.dtype == np.float64 for a in floats):
         _check_float32(fn, arrays, got, order)
 
@@ -259,7 +275,9 @@ def _check_inferred(fn: Fn, arrays: tuple[Any, ...], got: list[np.ndarray]) -> N
                 assert dim is None or dim == real
 
 
-def _check_derivatives(fn: Fn, arrays: tuple[Any, ...], like: Fn | None, order: int, rtol: float, atol: float) -> None:
+def _check_derivatives(
+    fn: Fn, arrays: tuple[Any, ...], expected: list[Any] | None, order: int, rtol: float, atol: float
+) -> None:
     mine = derivatives(fn, *arrays, order=order)
     floats = [a for a in arrays if _is_float(a)]
     for level in mine:
@@ -269,8 +287,8 @@ def _check_derivatives(fn: Fn, arrays: tuple[Any, ...], like: Fn | None, order: 
     for mode in STATIC_MODES:
         for level, other in zip(derivatives(fn, *arrays, mode=mode, order=order), mine, strict=True):
             _agree(level, other, 1e-10, 1e-12)
-    if like is not None:
-        for level, other in zip(mine, jax_derivatives(like, *arrays, order=order), strict=True):
+    if expected is not None:
+        for level, other in zip(mine, expected[1:], strict=True):
             _agree(level, other, rtol, atol)
         return
     _agree(mine[0], differences(fn, *arrays), 1e-5, 1e-6)
