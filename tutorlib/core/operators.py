@@ -72,6 +72,12 @@ class Operators:
     def __rmatmul__(self, other: Any) -> Any:
         return OPS.matmul(other, self)
 
+    def __divmod__(self, other: Any) -> Any:
+        return OPS.floordiv(self, other), OPS.mod(self, other)
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return OPS.floordiv(other, self), OPS.mod(other, self)
+
     def __neg__(self) -> Any:
         return OPS.neg(self)
 
@@ -117,6 +123,9 @@ class Operators:
     def __rxor__(self, other: Any) -> Any:
         return OPS.logical_xor(other, self)
 
+    def __round__(self, decimals: int | None = None) -> Any:
+        return OPS.round(self, decimals or 0)
+
     def __invert__(self) -> Any:
         return OPS.logical_not(self)
 
@@ -140,6 +149,39 @@ class Operators:
     def min(self, axis: Any = None, keepdims: bool = False) -> Any:
         return OPS.min(self, axis=axis, keepdims=keepdims)
 
+    def prod(self, axis: Any = None, keepdims: bool = False) -> Any:
+        return OPS.prod(self, axis=axis, keepdims=keepdims)
+
+    def var(self, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
+        return OPS.var(self, axis=axis, ddof=ddof, keepdims=keepdims)
+
+    def std(self, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
+        return OPS.std(self, axis=axis, ddof=ddof, keepdims=keepdims)
+
+    def norm(self, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+        return OPS.norm(self, ord, axis=axis, keepdims=keepdims)
+
+    def argmax(self, axis: int | None = None, keepdims: bool = False) -> Any:
+        return OPS.argmax(self, axis=axis, keepdims=keepdims)
+
+    def argmin(self, axis: int | None = None, keepdims: bool = False) -> Any:
+        return OPS.argmin(self, axis=axis, keepdims=keepdims)
+
+    def all(self, axis: Any = None, keepdims: bool = False) -> Any:
+        return OPS.all(self, axis=axis, keepdims=keepdims)
+
+    def any(self, axis: Any = None, keepdims: bool = False) -> Any:
+        return OPS.any(self, axis=axis, keepdims=keepdims)
+
+    def cumsum(self, axis: int | None = None) -> Any:
+        return OPS.cumsum(self, axis)
+
+    def cumprod(self, axis: int | None = None) -> Any:
+        return OPS.cumprod(self, axis)
+
+    def round(self, decimals: int = 0) -> Any:
+        return OPS.round(self, decimals)
+
     def reshape(self, *shape: Any) -> Any:
         return OPS.reshape(self, shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
 
@@ -159,7 +201,7 @@ class Operators:
         return OPS.clip(self, low, high)
 
     def dot(self, other: Any) -> Any:
-        return OPS.matmul(self, other)
+        return OPS.dot(self, other)
 
     def astype(self, dtype: Any) -> Any:
         return OPS.cast(self, dtype)
@@ -184,3 +226,26 @@ class Operators:
 
     def abs(self) -> Any:
         return OPS.abs(self)
+
+    @property
+    def at(self) -> Any:
+        """The way to a copy with some elements replaced: ``x.at[index].set(v)``, ``.add(v)``, ``.mul(v)``."""
+        return OPS.at(self)
+
+    def ravel(self) -> Any:
+        return OPS.flatten(self)
+
+    def swapaxes(self, axis1: int, axis2: int) -> Any:
+        return OPS.swapaxes(self, axis1, axis2)
+
+    def repeat(self, repeats: Any, axis: int | None = None) -> Any:
+        return OPS.repeat(self, repeats, axis)
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+        return OPS.diagonal(self, offset, axis1, axis2)
+
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+        return OPS.trace(self, offset, axis1, axis2)
+
+    def argsort(self, axis: int | None = -1) -> Any:
+        return OPS.argsort(self, axis)

@@ -1,4 +1,5 @@
-"""Reductions over axes. A maximum that several elements share gives each an equal part of the gradient."""
+"""Sums, extremes, tests and counts over axes. A maximum that several elements share gives each an equal part of the
+gradient. Means and spreads are in ``statistics``, products and running totals in ``accumulate``."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from tutorlib.core.graph import Op
 from tutorlib.core.operators import OPS
 from tutorlib.ops.convert import cast
 from tutorlib.ops.define import hashable_axis, normalized_axes, public, register, result_dtype
-from tutorlib.ops.elementwise import div, eq, where
+from tutorlib.ops.elementwise import div, where
+from tutorlib.ops.logic import eq
 from tutorlib.ops.shape import broadcast_like, expand_dims, ndim
 
 
@@ -23,6 +25,19 @@ def reduced_shape(x: AVal, axis: Any, keepdims: bool, op: str) -> tuple[int | No
     if keepdims:
         return tuple(1 if i in axes else d for i, d in enumerate(x.shape))
     return tuple(d for i, d in enumerate(x.shape) if i not in axes)
+
+
+def refuse_empty(x: AVal, axis: Any, op: str) -> None:
+    """Raise ShapeError if an axis to be reduced has no element."""
+    empty = next((a for a in normalized_axes(axis, x.ndim, op) if x.shape[a] == 0), None)
+    if empty is not None:
+        raise ShapeError(
+            "there is no element to take: an empty axis has none",
+            op=op,
+            shapes=[x.shape],
+            wrong_dims=[empty],
+            fix="check that the data is not empty",
+        )
 
 
 def restore_axes(g: Any, x: Any, axis: Any, keepdims: bool) -> Any:
@@ -40,15 +55,7 @@ def reduction(
     def infer(x: AVal, axis: Any, keepdims: bool) -> AVal:
         shape = reduced_shape(x, axis, keepdims, name)
         if needs_elements:
-            empty = next((a for a in normalized_axes(axis, x.ndim, name) if x.shape[a] == 0), None)
-            if empty is not None:
-                raise ShapeError(
-                    "there is no element to take: an empty axis has none",
-                    op=name,
-                    shapes=[x.shape],
-                    wrong_dims=[empty],
-                    fix="check that the data is not empty",
-                )
+            refuse_empty(x, axis, name)
         return AVal(shape, result_dtype(op, [x], axis=axis, keepdims=keepdims))
 
     op = register(Op(name, forward, infer, vjp, flags=flags, doc=doc))
@@ -62,9 +69,10 @@ def reduction(
     return op
 
 
-def _share_among_ties(g: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+def share_among_ties(g: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    """The rule of an op that picks one element: its gradient in equal parts to all elements equal to the one picked."""
     ties = eq(x, restore_axes(out, x, axis, keepdims))
-    number = OPS.sum(cast(ties, g.dtype), axis, True)
+    number = OPS.sum(cast(ties, counting_dtype(g.dtype)), axis, True)
     return where(ties, div(restore_axes(g, x, axis, keepdims), number), 0.0)
 
 
@@ -80,26 +88,10 @@ _sum: Op = reduction(
     tensor([4, 6])
     """,
 )
-_mean: Op = reduction(
-    "mean",
-    lambda xp, x, axis, keepdims: xp.mean(x, axis=axis, keepdims=keepdims),
-    (
-        lambda g, out, x, axis, keepdims: broadcast_like(
-            restore_axes(div(g, count(x, axis, g.dtype)), x, axis, keepdims), x
-        ),
-    ),
-    flags={"linear", "quiet"},
-    doc="""The mean over ``axis`` (None: all axes; int; tuple). Of nothing it is NaN.
-
-    >>> import tutorlib as tl
-    >>> tl.mean(tl.tensor([1.0, 2.0, 6.0])).item()
-    3.0
-    """,
-)
 _max: Op = reduction(
     "max",
     lambda xp, x, axis, keepdims: xp.max(x, axis=axis, keepdims=keepdims),
-    (_share_among_ties,),
+    (share_among_ties,),
     needs_elements=True,
     doc="""The largest element along ``axis`` (None: of all); equal largest ones share the gradient.
 
@@ -112,10 +104,79 @@ _max: Op = reduction(
 _min: Op = reduction(
     "min",
     lambda xp, x, axis, keepdims: xp.min(x, axis=axis, keepdims=keepdims),
-    (_share_among_ties,),
+    (share_among_ties,),
     needs_elements=True,
     doc="The smallest element along ``axis`` (None: of all); equal smallest ones share the gradient.",
 )
+
+
+_all: Op = reduction(
+    "all",
+    lambda xp, x, axis, keepdims: xp.all(x, axis=axis, keepdims=keepdims),
+    None,
+    flags={"nondiff"},
+    doc="""Whether every element along ``axis`` (None: of all) is true. Of nothing it is True.
+
+    >>> import tutorlib as tl
+    >>> tl.all(tl.tensor([[1, 0], [1, 1]]), axis=0)
+    tensor([ True, False])
+    """,
+)
+_any: Op = reduction(
+    "any",
+    lambda xp, x, axis, keepdims: xp.any(x, axis=axis, keepdims=keepdims),
+    None,
+    flags={"nondiff"},
+    doc="Whether some element along ``axis`` (None: of all) is true. Of nothing it is False.",
+)
+_count_nonzero: Op = reduction(
+    "count_nonzero",
+    lambda xp, x, axis, keepdims: xp.sum(xp.not_equal(x, 0), axis=axis, keepdims=keepdims),
+    None,
+    flags={"nondiff"},
+    doc="""How many elements along ``axis`` (None: of all) are not zero.
+
+    >>> import tutorlib as tl
+    >>> tl.count_nonzero(tl.tensor([0.0, 3.0, 4.0])).item()
+    2
+    """,
+)
+
+# ---- where the extremes are ----
+
+
+def _position(name: str, word: str) -> Any:
+    def infer(x: AVal, axis: int | None, keepdims: bool) -> AVal:
+        refuse_empty(x, axis, name)
+        return AVal(reduced_shape(x, axis, keepdims, name), np.dtype("int64"))
+
+    def forward(xp: Any, x: Any, axis: int | None, keepdims: bool) -> Any:
+        found = getattr(xp, name)(x, axis=axis)
+        if not keepdims:
+            return found
+        return xp.reshape(found, (1,) * x.ndim) if axis is None else xp.expand_dims(found, axis)
+
+    op = register(Op(name, forward, infer, None, flags={"nondiff"}))
+
+    def call(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
+        return op(x, axis=hashable_axis(axis), keepdims=bool(keepdims))
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = (
+        f"The position of the {word} element along ``axis``, the first of equal ones; with ``axis=None`` its position "
+        "in x seen as a vector. Raises ShapeError where there is none."
+    )
+    return public(call)
+
+
+argmax, argmin = _position("argmax", "largest"), _position("argmin", "smallest")
+
+# ---- how many ----
+
+
+def counting_dtype(dtype: Any) -> np.dtype[Any]:
+    """A float dtype to count in beside ``dtype``: half precision ends at 65504, so it counts in single."""
+    return np.dtype("float32") if dtype == np.float16 else np.dtype(dtype)
 
 
 def _count_forward(xp: Any, x: Any, axis: Any, dtype: str) -> Any:
