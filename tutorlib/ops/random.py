@@ -22,8 +22,8 @@ from tutorlib.core.storage import Storage
 from tutorlib.core.tensor import Tensor
 from tutorlib.ops import random_ops as rows
 from tutorlib.ops.define import normalized_axes
-from tutorlib.ops.elementwise import lt
 from tutorlib.ops.index import getitem, take
+from tutorlib.ops.logic import lt
 from tutorlib.ops.reduce import count
 from tutorlib.ops.shape import reshape
 
