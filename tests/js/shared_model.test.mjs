@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as shared from "../../tutorlib/viz/js/shared_model.js";
-import { linePath, logarithms, rangeOf } from "../../tutorlib/viz/js/sparkline.js";
+import { linePath, logarithms, rangeOf, spread } from "../../tutorlib/viz/js/sparkline.js";
 
 const number = (value, more = {}) => ({ shape: [], text: String(value), table: null, stats: { size: 1, mean: value, nan: 0, inf: 0, ...more } });
 const frame = (update, by, value, delta) => ({
@@ -47,6 +47,28 @@ test("a change that is not a number is a dash, not zero", () => {
 test("a NaN is a gap in the line, and a lone number a dot", () => {
   assert.equal(linePath([0, null, 1], [0, 0, 10, 10]), "M0 10h0.01M10 0h0.01");
   assert.equal(linePath([0, 1], [0, 0, 10, 10]), "M0 10L10 0");
+});
+
+test("a few numbers are drawn each as a line of its own, with its place as its name", () => {
+  const pair = (numbers) => ({ shape: [2], text: "", table: [numbers], stats: { size: 2, nan: 0, inf: 0 } });
+  const spec = {
+    variables: [{ id: "s", name: "w", shape: [2], dtype: "float64" }],
+    frames: [frame(0, "start", "a"), frame(1, "step", "b")],
+    values: { a: pair(["1", "-2.5"]), b: pair(["nan", "1e-05"]) },
+  };
+  assert.deepEqual(shared.lines(spec, spec.variables[0]), [
+    { name: "[0]", series: [1, null] }, { name: "[1]", series: [-2.5, 1e-5] },
+  ]);
+});
+
+test("many numbers are drawn as their norm", () => {
+  const spec = { ...counter, variables: [{ ...state, shape: [100] }] };
+  assert.deepEqual(shared.lines(spec, spec.variables[0]), [{ name: "", series: [1, 1, 1] }]);
+});
+
+test("labels that would overlap move down and keep their order", () => {
+  assert.deepEqual(spread([10, 12, 40], 12), [10, 22, 40]);
+  assert.deepEqual(spread([12, 10], 12), [22, 10]);
 });
 
 test("rounding errors are drawn as a level line", () => {

@@ -77,7 +77,7 @@ def test_the_built_file_is_small_and_needs_nothing_from_elsewhere(widget):
 
 
 @pytest.mark.parametrize("widget", WIDGETS)
-def test_a_fresh_build_equals_the_committed_one(widget, node_modules, node, tmp_path):  # noqa: F811
+def test_a_fresh_build_equals_the_committed_one(widget, node_modules, node, tmp_path):
     work = tmp_path / "js"
     shutil.copytree(SOURCES, work, ignore=shutil.ignore_patterns("node_modules"))
     (work / "node_modules").symlink_to(node_modules)

@@ -1,7 +1,7 @@
 // Small and large lines over updates, with a marker at the shown update.
 import { h, s } from "./dom.js";
 import { short } from "./numbers.js";
-import { linePath, logarithms, scales } from "./sparkline.js";
+import { linePath, logarithms, rangeOf, scales, spread } from "./sparkline.js";
 
 /** A line without axes. {root, moveTo(frame)}. */
 export function sparkline(series, { width = 150, height = 30, kind = "level" } = {}) {
@@ -10,46 +10,67 @@ export function sparkline(series, { width = 150, height = 30, kind = "level" } =
   const dot = s("circle", { class: "tl-marker", r: 3.5 });
   const root = s("svg", { class: `tl-spark tl-spark-${kind}`, viewBox: `0 0 ${width} ${height}`, width, height, "aria-hidden": "true" },
     s("path", { d: linePath(series, box) }), dot);
-  const moveTo = (frame) => {
-    const value = series[frame];
-    dot.toggleAttribute("hidden", value === null || value === undefined);
-    if (value === null || value === undefined) return;
-    dot.setAttribute("cx", place.x(frame));
-    dot.setAttribute("cy", place.y(value));
-  };
-  return { root, moveTo };
+  return { root, moveTo: (frame) => moveDot(dot, place, frame, series[frame]) };
 }
 
-/** The same with a scale and a title; `seek(frame)` is called for a click. */
-export function chart(series, { title, label, log, seek }) {
-  const [width, height] = [560, 112];
-  const box = [52, 10, width - 66, height - 26];
-  const drawn = log ? logarithms(series) : series;
-  const place = scales(drawn, box);
-  const unit = (value) => short(log ? 10 ** value : value, 3);
+const SIZE = [560, 132];
+const DASHES = ["", "7 3", "2 3", "9 3 2 3", "4 4", "1 2"];
+const LABEL_GAP = 12;
+const MANY = 60;
+
+/** The `lines` [{name, series}] on one scale, named at their ends; `seek(frame)` is called for a click. */
+export function chart(lines, { title, label, log, seek }) {
+  const [width, height] = SIZE;
+  const named = lines.length > 1;
+  const box = [52, 10, width - (named ? 92 : 66), height - 26];
+  const drawn = lines.map(({ series }) => (log ? logarithms(series) : series));
+  const range = rangeOf(drawn.flat());
+  const place = scales(drawn[0], box, range);
   const rule = s("path", { class: "tl-rule" });
-  const dot = s("circle", { class: "tl-marker", r: 5 });
-  const level = (value) => [
-    s("path", { class: "tl-grid", d: `M${box[0]} ${place.y(value)}H${box[0] + box[2]}` }),
-    s("text", { x: box[0] - 8, y: place.y(value) + 4, "text-anchor": "end", class: "tl-axis" }, unit(value)),
-  ];
-  const points = series.length > 60 ? [] : drawn.map((value, i) =>
-    value !== null && s("circle", { class: "tl-point", cx: place.x(i), cy: place.y(value), r: 2.5 }));
+  const dots = drawn.map(() => s("circle", { class: "tl-marker", r: 5 }));
   const svg = s("svg", { class: "tl-chart", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
-    level(place.lo), level(place.hi), s("path", { class: "tl-curve", d: linePath(drawn, box) }), points, rule, dot);
+    range.map((value) => level(value, place.y(value), box, log)),
+    drawn.map((series, i) => curve(series, box, range, DASHES[i % DASHES.length])),
+    named && endLabels(lines, drawn, place, box), rule, dots);
+  const last = Math.max(1, drawn[0].length - 1);
   svg.addEventListener("click", (event) => {
     const { left, width: shown } = svg.getBoundingClientRect();
     const x = ((event.clientX - left) / shown) * width;
-    seek(Math.round(((x - box[0]) / box[2]) * Math.max(1, series.length - 1)));
+    seek(Math.round(((x - box[0]) / box[2]) * last));
   });
   const root = h("figure", { class: "tl-figure" }, h("figcaption", { class: "tl-note" }, title), svg);
   const moveTo = (frame) => {
     rule.setAttribute("d", `M${place.x(frame)} ${box[1]}V${box[1] + box[3]}`);
-    const value = drawn[frame];
-    dot.toggleAttribute("hidden", value === null || value === undefined);
-    if (value === null || value === undefined) return;
-    dot.setAttribute("cx", place.x(frame));
-    dot.setAttribute("cy", place.y(value));
+    dots.forEach((dot, i) => moveDot(dot, place, frame, drawn[i][frame]));
   };
   return { root, moveTo };
+}
+
+function moveDot(dot, place, frame, value) {
+  const isGap = value === null || value === undefined;
+  dot.toggleAttribute("hidden", isGap);
+  if (isGap) return;
+  dot.setAttribute("cx", place.x(frame));
+  dot.setAttribute("cy", place.y(value));
+}
+
+/** A level line with its number. */
+function level(value, y, box, log) {
+  return [
+    s("path", { class: "tl-grid", d: `M${box[0]} ${y}H${box[0] + box[2]}` }),
+    s("text", { x: box[0] - 8, y: y + 4, "text-anchor": "end", class: "tl-axis" }, short(log ? 10 ** value : value, 3)),
+  ];
+}
+
+function curve(series, box, range, dash) {
+  const place = scales(series, box, range);
+  const line = s("path", { class: "tl-curve", d: linePath(series, box, range), "stroke-dasharray": dash || null });
+  if (series.length > MANY) return line;
+  return [line, series.map((value, i) => value !== null && s("circle", { class: "tl-point", cx: place.x(i), cy: place.y(value), r: 2.5 }))];
+}
+
+function endLabels(lines, drawn, place, box) {
+  const ends = drawn.map((series) => series.findLast((value) => value !== null) ?? place.lo);
+  const heights = spread(ends.map((value) => place.y(value) + 4), LABEL_GAP);
+  return lines.map(({ name }, i) => s("text", { class: "tl-axis", x: box[0] + box[2] + 9, y: heights[i] }, name));
 }

@@ -93,19 +93,16 @@ export function arrowhead({ tip: [x, y], from: [fx, fy] }, { size = 8, open = fa
   return open ? `M${left}L${r(x)} ${r(y)}L${right}` : `M${left}L${r(x)} ${r(y)}L${right}Z`;
 }
 
-/** The point half-way along a polyline. */
+/** The point half-way along a polyline: {at, level, room}; `room` is the length of the stretch that it lies on. */
 export function middle(points) {
   const lengths = points.slice(1).map(([x, y], i) => Math.hypot(x - points[i][0], y - points[i][1]));
   let left = lengths.reduce((sum, length) => sum + length, 0) / 2;
-  for (let i = 0; i < lengths.length; i += 1) {
-    if (left <= lengths[i] && lengths[i] > 0) {
-      const share = left / lengths[i];
-      const [[x0, y0], [x1, y1]] = [points[i], points[i + 1]];
-      return [x0 + (x1 - x0) * share, y0 + (y1 - y0) * share];
-    }
-    left -= lengths[i];
-  }
-  return points[0];
+  let i = 0;
+  while (i < lengths.length - 1 && left > lengths[i]) left -= lengths[i++];
+  const share = lengths[i] ? left / lengths[i] : 0;
+  const [[x0, y0], [x1, y1]] = [points[i], points[i + 1]];
+  const at = [x0 + (x1 - x0) * share, y0 + (y1 - y0) * share];
+  return { at, level: wayOf(points[i], points[i + 1]) === "level", room: lengths[i] };
 }
 
 /** The parts of a shape label such as "(32, 10)": [{text, broadcast}], with the broadcast axes marked. */

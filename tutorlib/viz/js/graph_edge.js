@@ -2,6 +2,8 @@
 import { s } from "./dom.js";
 import { arrowhead, labelParts, middle, smooth } from "./geometry.js";
 
+const SIZE = 10.5;
+const LETTER = 6.5;
 const OPEN = new Set(["gradient"]);
 // A scalar's "()" says nothing; saved values and updates have the shape of the variable they start from.
 const labelled = (edge) => edge.label && edge.label !== "()" && (edge.kind === "forward" || edge.kind === "gradient");
@@ -11,9 +13,12 @@ export function drawEdge(edge, points) {
   const curve = smooth(points);
   const size = edge.kind === "update" ? 10 : edge.kind === "saved" ? 6 : 8;
   const open = OPEN.has(edge.kind);
-  const [x, y] = middle(points);
-  const label = labelled(edge)
-    ? s("text", { class: "tl-edge-label", x: x + 5, y: y + 3.5, "font-size": 10.5 },
+  const { at: [x, y], level, room } = middle(points);
+  const place = level
+    ? { x, y: y - 5, "text-anchor": "middle" }
+    : { x: x + 5, y: y + 3.5 };
+  const label = labelled(edge) && (!level || room > edge.label.length * LETTER)
+    ? s("text", { class: "tl-edge-label", "font-size": SIZE, ...place },
         labelParts(edge.label, edge.broadcast).map(({ text, broadcast }) =>
           s("tspan", { class: broadcast ? "tl-broadcast" : null }, text)))
     : null;

@@ -30,6 +30,24 @@ export function levels(spec, variable) {
   });
 }
 
+/**
+ * The lines of a variable, [{name, series}]: one for each number where there are few of them, else one for the norm.
+ * A line's name is the place of its number, such as "[1]", and "" where there is only one line.
+ */
+export function lines(spec, variable, most = 6) {
+  const size = sizeOf(variable);
+  const tables = spec.frames.map((frame) => spec.values[frame.values[variable.id]]?.table);
+  if (size < 2 || size > most || tables.some((table) => !table)) return [{ name: "", series: levels(spec, variable) }];
+  const columns = variable.shape.at(-1);
+  return Array.from({ length: size }, (_, i) => {
+    const [row, column] = [Math.floor(i / columns), i % columns];
+    return {
+      name: variable.shape.length < 2 ? `[${i}]` : `[${row}, ${column}]`,
+      series: tables.map((table) => finite(table[row]?.[column])),
+    };
+  });
+}
+
 /** The relative change ‖Δw‖/‖w‖ over the frames. */
 export function changes(spec, variable) {
   return spec.frames.map((frame) => finite(frame.change?.[variable.id]));

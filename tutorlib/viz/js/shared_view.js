@@ -21,6 +21,7 @@ const KEYS = [
   [["Home", "End"], "ui_help_ends_update"], [["Space"], "ui_help_play"], [["↑", "↓"], "ui_help_variable"],
   [["d"], "ui_help_delta"], [["l"], "ui_help_log"], [["t"], "ui_help_table"], [["?"], "ui_help_help"], [["Esc"], "ui_help_leave"],
 ];
+const NAMED_TICKS = 6;
 const UPDATE_NAMES = {
   first: "ui_first_update", back: "ui_update_back", backKey: "←", forward: "ui_update_forward", forwardKey: "→",
   last: "ui_last_update", slider: "ui_update_slider",
@@ -99,16 +100,18 @@ function buildView({ model, t, prefix, shell, sync, choices }, startFrame, start
   root.replaceChildren(root.firstChild, bar, body, foot, status.root);
 
   function tickBand() {
-    const marks = shared.ticks(spec).map(({ frame, kind, text }) =>
-      h("span", { class: `tl-tick tl-tick-${kind}`, title: text, style: `--at:${last ? frame / last : 0}` }, kind === "nan" ? "!" : kind === "mark" && text));
+    const found = shared.ticks(spec);
+    const named = found.length <= NAMED_TICKS;
+    const marks = found.map(({ frame, kind, text }) =>
+      h("span", { class: `tl-tick tl-tick-${kind}`, title: text, style: `--at:${last ? frame / last : 0}` }, kind === "nan" ? "!" : named && text));
     return h("div", { class: "tl-ticks", "aria-hidden": "true" }, marks);
   }
 
   function drawCharts() {
-    const single = shared.isSingle(variable());
-    const title = t(single ? "ui_chart_value" : "ui_chart_norm", { name: variable().name });
-    const series = shared.levels(spec, variable());
-    level = chart(series, { title, label: t("ui_chart_spoken", { title, all: last }), log: choices.log, seek: jump });
+    const lines = shared.lines(spec, variable());
+    const isNorm = lines.length === 1 && !shared.isSingle(variable());
+    const title = t(isNorm ? "ui_chart_norm" : "ui_chart_value", { name: variable().name });
+    level = chart(lines, { title, label: t("ui_chart_spoken", { title, all: last }), log: choices.log, seek: jump });
     put(charts, level.root);
   }
 

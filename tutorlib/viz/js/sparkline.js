@@ -20,16 +20,16 @@ export function logarithms(series) {
   return series.map((value) => (value === null ? null : Math.log10(Math.max(Math.abs(value), LOG_FLOOR))));
 }
 
-/** Functions that place update `i` and `value` in a box `[x, y, w, h]`. */
-export function scales(series, [x, y, w, h]) {
-  const [lo, hi] = rangeOf(series);
+/** Functions that place update `i` and `value` in a box `[x, y, w, h]`; `range` is that of all lines in the box. */
+export function scales(series, [x, y, w, h], range = rangeOf(series)) {
+  const [lo, hi] = range;
   const last = Math.max(1, series.length - 1);
   return { x: (i) => x + (w * i) / last, y: (value) => y + h - (h * (value - lo)) / (hi - lo), lo, hi };
 }
 
 /** Path data through all numbers; a lone number between two gaps becomes a dot. */
-export function linePath(series, box) {
-  const place = scales(series, box);
+export function linePath(series, box, range) {
+  const place = scales(series, box, range);
   let d = "";
   series.forEach((value, i) => {
     if (value === null) return;
@@ -39,4 +39,16 @@ export function linePath(series, box) {
     if (lonely) d += "h0.01";
   });
   return d;
+}
+
+/** Heights for labels that want to stand at `wanted`, moved down where they would overlap, in the order given. */
+export function spread(wanted, gap) {
+  const order = wanted.map((y, i) => [y, i]).sort((a, b) => a[0] - b[0]);
+  const placed = [];
+  let free = -Infinity;
+  for (const [y, i] of order) {
+    placed[i] = Math.max(y, free);
+    free = placed[i] + gap;
+  }
+  return placed;
 }
