@@ -42,7 +42,7 @@ def view():
 
 def test_the_static_bundle_is_html_with_alternative_text_svg_and_outline():
     shown = view()
-    bundle = shown.static().bundle()
+    bundle = shown.static().bundle("graph-7")
     assert set(bundle) == {"text/html", "image/svg+xml", "text/plain"}
     found = re.fullmatch(
         r'<figure data-tutorlib="([^"]*)"><img alt="([^"]*)" src="data:image/svg\+xml;base64,([^"]*)">'
@@ -50,7 +50,7 @@ def test_the_static_bundle_is_html_with_alternative_text_svg_and_outline():
         bundle["text/html"],
     )
     key, alt, data, _ = found.groups()
-    assert key == shown.key
+    assert key == "graph-7"
     assert alt == "Computation graph of mul: operations 1, inputs 1. Steps: 1."
     assert base64.b64decode(data).decode("utf-8") == bundle["image/svg+xml"]
     assert bundle["text/plain"].startswith("out mul [n0] float64 () = 9")
@@ -65,6 +65,7 @@ def test_a_bundle_says_the_same_every_time():
 def test_a_picture_alone_can_be_displayed():
     picture = view().static()
     assert picture._repr_mimebundle_() == picture.bundle()
+    assert 'data-tutorlib=""' in picture.bundle()["text/html"]
     assert not re.search("0x[0-9a-f]{6,}", repr(picture))
 
 
@@ -73,6 +74,7 @@ def test_a_live_view_is_two_outputs_the_picture_first(kernel):
     shown = view()
     shown._ipython_display_()
     picture, live = kernel
+    assert f'data-tutorlib="{shown.key}"' in picture["data"]["text/html"]
     assert set(picture["data"]) == {"text/html", "image/svg+xml", "text/plain"}
     assert set(live["data"]) == {VIEW}
     assert live["data"][VIEW]["model_id"] == shown.model_id

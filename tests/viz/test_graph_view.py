@@ -215,6 +215,18 @@ def test_a_function_shows_its_update_as_arithmetic():
     assert steps(view)[-1] == ("update", "w ← w − 0.1 · ∂L/∂w", "3 → 2.2")
 
 
+def test_phases_follow_each_other_however_many_variables_are_updated():
+    x, a, b = tl.scalar("x"), tl.shared(1.0, name="a"), tl.shared(2.0, name="b")
+    cost = (a * x + b) ** 2
+    ga, gb = tl.grad(cost, [a, b])
+    step = tl.function([x], cost, updates=[(a, a - 0.1 * ga), (b, b - 0.1 * gb)])
+    view = tl.GraphView(step, inputs={x: 3.0})
+    phases = [phase for phase, *_ in steps(view)]
+    assert phases == sorted(phases, key=["forward", "backward", "update"].index)
+    assert {"forward", "backward", "update"} == set(phases)
+    assert [formula for *_, formula, _ in steps(view)[-2:]] == ["a ← a − 0.1 · ∂L/∂a", "b ← b − 0.1 · ∂L/∂b"]
+
+
 def test_the_picture_agrees_with_the_call():
     w, step = training_step()
     view = tl.GraphView(step, inputs={"x": 2.0, "t": 4.0})

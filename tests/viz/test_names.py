@@ -31,6 +31,14 @@ def test_letters_that_are_not_ascii_do_not_shift_columns():
     assert name_of(উত্তর, উত্তর.node) == "উত্তর"
 
 
+def test_two_assignments_on_a_line_each_name_their_own():
+    x = tl.tensor(1.0, requires_grad=True)
+    # fmt: off
+    a = x * 2; b = x * 3  # noqa: E702
+    # fmt: on
+    assert (name_of(a, a.node), name_of(b, b.node)) == ("a", "b")
+
+
 def test_unpacking_and_augmented_assignment_give_no_name():
     x = tl.tensor(1.0, requires_grad=True)
     a, b = x * 2, x * 3

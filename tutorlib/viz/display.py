@@ -91,14 +91,17 @@ def new_key(kind: str) -> str:
 class Picture:
     """A static picture with its text: what `.static()` returns and what every notebook keeps."""
 
-    def __init__(self, svg: str, text: str, summary: str, caption: str = "", key: str = "") -> None:
-        self.svg, self.text, self.summary, self.caption, self.key = svg, text, summary, caption or summary, key
+    def __init__(self, svg: str, text: str, summary: str, caption: str = "") -> None:
+        self.svg, self.text, self.summary, self.caption = svg, text, summary, caption or summary
 
-    def bundle(self) -> dict[str, str]:
-        """The MIME bundle: HTML with alternative text, the SVG itself, and the text."""
+    def bundle(self, key: str = "") -> dict[str, str]:
+        """The MIME bundle: HTML with alternative text, the SVG itself, and the text.
+
+        A live view hides the picture that carries its `key`; one shown for its own sake carries none.
+        """
         data = base64.b64encode(self.svg.encode("utf-8")).decode("ascii")
         html = (
-            f'<figure data-tutorlib="{escape(self.key)}"><img alt="{escape(self.summary)}" '
+            f'<figure data-tutorlib="{escape(key)}"><img alt="{escape(self.summary)}" '
             f'src="data:image/svg+xml;base64,{data}">'
             f"<figcaption>{escape(self.caption)}</figcaption></figure>"
         )
@@ -114,6 +117,8 @@ class Picture:
 class Shown:
     """How a view shows itself: mixed into the widgets, which give `static()` and `describe()`."""
 
+    key: str
+
     def static(self) -> Picture:
         """The view as a picture that needs no kernel and no JavaScript."""
         raise NotImplementedError
@@ -125,7 +130,7 @@ class Shown:
             return
         from IPython.display import display
 
-        display(picture.bundle(), raw=True)
+        display(picture.bundle(self.key), raw=True)
         # A view that was closed has no connection to a page any more.
         if is_live() and getattr(self, "comm", None) is not None:
             view: Any = super()._repr_mimebundle_()  # type: ignore[misc]

@@ -95,9 +95,8 @@ class GraphView(Shown, Widget):
     def static(self) -> Picture:
         """The graph as a picture, as it stands after the last step."""
         text = f"{self._heading}\n{self.spec['text']}" if self._heading else self.spec["text"]
-        return Picture(
-            self.svg(), text, self.spec["summary"], " ".join([self.spec["summary"], *self.spec["notes"]]), self.key
-        )
+        caption = " ".join([self.spec["summary"], *self.spec["notes"]])
+        return Picture(self.svg(), text, self.spec["summary"], caption)
 
     def svg(self) -> str:
         """The picture as SVG text. `theme="dark"` gives a dark card; otherwise it is white, which reads on any page."""

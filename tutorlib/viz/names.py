@@ -31,11 +31,8 @@ def name_of(var: Any, node: Any = None) -> str | None:
         or getattr(node, "role", "") != "forward"
     ):
         return None
-    target, start, end = _assignment(source.text)
-    if not target:
-        return None
     indent = _indent(source)
-    return target if (start, end) == (source.column - indent, source.end_column - indent) else None
+    return _assignments(source.text).get((source.column - indent, source.end_column - indent))
 
 
 def _indent(source: Any) -> int:
@@ -45,23 +42,21 @@ def _indent(source: Any) -> int:
 
 
 @lru_cache(maxsize=1024)
-def _assignment(text: str) -> tuple[str, int, int]:
-    """(name, start, end) of the value in `name = value`; an empty name for any other line."""
+def _assignments(text: str) -> dict[tuple[int, int], str]:
+    """(start, end) of the right side → name, for each `name = value` on a line."""
     if "=" not in text or len(text) > LONGEST_LINE:
-        return "", 0, 0
+        return {}
     try:
         body = ast.parse(text).body
     except (SyntaxError, ValueError):
-        return "", 0, 0
+        return {}
+    found = {}
     for statement in body:
-        if (
-            isinstance(statement, ast.Assign)
-            and len(statement.targets) == 1
-            and isinstance(statement.targets[0], ast.Name)
-        ):
-            value = statement.value
-            return statement.targets[0].id, value.col_offset, value.end_col_offset or 0
-    return "", 0, 0
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+            target, value = statement.targets[0], statement.value
+            if isinstance(target, ast.Name) and value.end_col_offset is not None:
+                found[value.col_offset, value.end_col_offset] = target.id
+    return found
 
 
 def source_of(node: Any) -> dict[str, Any] | None:

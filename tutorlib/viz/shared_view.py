@@ -147,7 +147,7 @@ class SharedView(Shown, Widget):
     def static(self) -> Picture:
         """The variables at five moments, with a line over all the updates, as a picture."""
         self.refresh()
-        return Picture(self.svg(), self.spec["text"], self.spec["summary"], key=self.key)
+        return Picture(self.svg(), self.spec["text"], self.spec["summary"])
 
     def svg(self) -> str:
         """The picture as SVG text. `theme="dark"` gives a dark card."""

@@ -20,6 +20,7 @@ BUDGET = 2_000_000
 STEPS = 5_000
 SHORT = 18
 NESTED = 4
+PHASES = ("forward", "backward", "update")
 
 
 class Values:
@@ -61,6 +62,7 @@ def events(drawing: Drawing, flow: Flow | None, values: Values, *, complete: boo
     for shown in drawing.nodes:
         if shown["kind"] == "update" and shown["id"] in drawing.arrays:
             writer.update(shown, list_it=complete)
+    _in_phases(found)
     for shown in drawing.nodes:
         if shown["grad"] is not None and shown["grad"].startswith("n"):
             shown["grad"] = drawing.node(shown["grad"])["value"]
@@ -70,6 +72,15 @@ def events(drawing: Drawing, flow: Flow | None, values: Values, *, complete: boo
     if values.thinned_from is not None:
         drawing.notes.append(message("widgets.note_trace_cut", limit=BUDGET // 1_000_000, step=values.thinned_from))
     return found
+
+
+def _in_phases(found: list[dict[str, Any]]) -> None:
+    """Forward, then backward, then update, as a step of training goes; unless a gradient goes through an update."""
+    rank = {event["node"]: PHASES.index(event["phase"]) for event in found}
+    if all(rank.get(source, 0) <= rank[event["node"]] for event in found for source in event["inputs"]):
+        found.sort(key=lambda event: PHASES.index(event["phase"]))
+        for at, event in enumerate(found):
+            event["t"] = at
 
 
 class _Writer:
