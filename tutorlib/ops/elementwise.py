@@ -30,9 +30,14 @@ def protected(xp: Any, product: Any, g: Any) -> Any:
     return xp.where(g == 0, xp.zeros((), product.dtype), product)
 
 
+def _unless_zero(g: Any, a: Any) -> Any:
+    # Where a is 0 the result is 0 whatever b is: b has no influence, even under an infinite cotangent.
+    return where(eq(a, 0), 0.0, g)
+
+
 safe_mul: Op = elementwise(
     "safe_mul",
-    (lambda g, out, a, b: safe_mul(g, b), lambda g, out, a, b: safe_mul(g, a)),
+    (lambda g, out, a, b: safe_mul(g, b), lambda g, out, a, b: safe_mul(_unless_zero(g, a), a)),
     forward=lambda xp, a, b: protected(xp, xp.multiply(a, b), a),
     c="({0} == 0 ? 0 : {0} * {1})",
     flags={"quiet"},
@@ -40,7 +45,10 @@ safe_mul: Op = elementwise(
 )
 safe_div: Op = elementwise(
     "safe_div",
-    (lambda g, out, a, b: safe_div(g, b), lambda g, out, a, b: neg(safe_div(safe_mul(g, out), b))),
+    (
+        lambda g, out, a, b: safe_div(g, b),
+        lambda g, out, a, b: neg(safe_div(safe_mul(_unless_zero(g, a), out), b)),
+    ),
     forward=lambda xp, a, b: protected(xp, xp.true_divide(a, b), a),
     c="({0} == 0 ? 0 : {0} / {1})",
     flags={"quiet"},
