@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from tutorlib.lessons import check, predict
-from tutorlib.lessons.checker import evaluate, forget_session
+from tutorlib.lessons.checker import evaluate, forget_attempts
 from tutorlib.lessons.progress import read_progress
 
 
@@ -60,7 +60,7 @@ def takes_nothing():
 def progress_file(monkeypatch, tmp_path):
     path = tmp_path / "kept" / "progress.jsonl"
     monkeypatch.setenv("TUTORLIB_PROGRESS", str(path))
-    forget_session()
+    forget_attempts()
     return path
 
 
@@ -147,7 +147,7 @@ def test_an_answer_that_is_data_is_not_changed_by_the_check():
     assert answer == [1.0, 2.0]
 
 
-def test_hints_grow_with_each_try_of_a_session_and_then_stay():
+def test_hints_grow_with_each_try_and_then_stay():
     levels = [evaluate("L04.ex1", divides_by_zero).level for _ in range(5)]
     assert levels == [1, 2, 3, 3, 3]
 
@@ -162,9 +162,9 @@ def test_an_exercise_not_begun_unlocks_nothing_and_is_not_an_attempt(progress_fi
     assert [entry["hint"] for entry in read_progress(progress_file)] == ["raised"]
 
 
-def test_attempts_of_an_earlier_session_do_not_change_what_is_printed(progress_file):
+def test_attempts_in_an_earlier_kernel_do_not_change_what_is_printed(progress_file):
     first = [evaluate("L04.ex1", divides_by_zero).line for _ in range(2)]
-    forget_session()
+    forget_attempts()
     assert [evaluate("L04.ex1", divides_by_zero).line for _ in range(2)] == first
 
 

@@ -8,7 +8,7 @@ import pytest
 import tutorlib as tl
 from tests.lessons.answers import RIGHT
 from tutorlib.lessons import predict
-from tutorlib.lessons.checker import evaluate, forget_session
+from tutorlib.lessons.checker import evaluate, forget_attempts
 from tutorlib.lessons.exercises import lesson_exercises
 from tutorlib.lessons.hints import LEVELS, hint_text
 from tutorlib.lessons.paths import LessonFolders
@@ -38,10 +38,10 @@ each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exerci
 
 
 @pytest.fixture(autouse=True)
-def fresh_session(monkeypatch):
+def fresh_attempts(monkeypatch):
     monkeypatch.setenv("TUTORLIB_PROGRESS", "")
     monkeypatch.delenv("TUTORLIB_SEED", raising=False)
-    forget_session()
+    forget_attempts()
 
 
 def answer_of(exercise, code):

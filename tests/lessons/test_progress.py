@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from tutorlib.lessons import progress
-from tutorlib.lessons.checker import evaluate, forget_session
+from tutorlib.lessons.checker import evaluate, forget_attempts
 
 
 @pytest.fixture
 def file(monkeypatch, tmp_path):
     path = tmp_path / "progress.jsonl"
     monkeypatch.setenv("TUTORLIB_PROGRESS", str(path))
-    forget_session()
+    forget_attempts()
     progress._warn_once.cache_clear()
     return path
 

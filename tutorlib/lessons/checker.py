@@ -48,7 +48,7 @@ def check(key: str, answer: Any = ...) -> None:
 
     `key` is the exercise's, `"L04.ex1"`; `answer` what the exercise asks for. It never raises (only an interrupt from
     the keyboard comes through), never shows the answer, and keeps whatever the answer prints to itself. Each further
-    try in the same session unlocks a more detailed hint, up to the third.
+    try unlocks a more detailed hint, up to the third, until the kernel is restarted.
 
     >>> check("L04.ex1", 12)
     L04.ex1: not yet - this exercise asks for a function, and the answer is an int.
@@ -96,7 +96,7 @@ def with_article(name: str) -> str:
     return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
 
 
-def forget_session() -> None:
+def forget_attempts() -> None:
     """Start counting attempts and predictions anew, as a fresh kernel would."""
     _attempts.clear()
     _predicted.clear()
@@ -122,7 +122,7 @@ def _seed() -> int:
 
 
 def _count_attempt(key: str) -> int:
-    """Which attempt of this session it is: earlier sessions do not change what is printed."""
+    """Which attempt of this process it is: those of earlier ones do not change what is printed."""
     counter = (str(progress_path()), key)
     _attempts[counter] = _attempts.get(counter, 0) + 1
     return _attempts[counter]

@@ -1,4 +1,4 @@
-"""What an exercise is, and the helpers that its oracle and its table of wrong answers are written with.
+"""What an exercise is, and the words that its oracle and its wrong answers are written with.
 
 Which exercises there are stands in the folder `exercises/`, questions that many of them ask in `oracle.py`.
 """
