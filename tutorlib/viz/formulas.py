@@ -11,7 +11,7 @@ from typing import Any
 from tutorlib.ops.formulas import formula
 from tutorlib.viz.names import letters_of
 
-__all__ = ["Rule", "as_json", "backward_of", "forward_of"]
+__all__ = ["Rule", "as_json", "backward_of", "forward_of", "passes_on"]
 
 _GRADIENT = re.compile(r"∂L/∂([a-z])\s*=")
 
@@ -59,6 +59,12 @@ def backward_of(op: str, port: int) -> Rule | None:
     """How the gradient of input `port` comes from that of the output, or None where the table has no formula."""
     rules = _rules(op)[1]
     return rules[port] if port < len(rules) and rules[port].text else None
+
+
+def passes_on(op: str, port: int) -> bool:
+    """Whether the gradient of input `port` is that of the output, unchanged."""
+    rule = backward_of(op, port)
+    return rule is not None and rule.text.partition("=")[2].strip() == f"∂L/∂{rule.output}"
 
 
 def as_json(op: str) -> dict[str, Any] | None:

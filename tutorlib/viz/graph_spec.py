@@ -12,7 +12,7 @@ from tutorlib.core.parameter import Parameter
 from tutorlib.messages import message
 from tutorlib.viz.evaluate import fill_values
 from tutorlib.viz.face import shorten
-from tutorlib.viz.formulas import as_json
+from tutorlib.viz.formulas import as_json, passes_on
 from tutorlib.viz.gradients import Flow, add_gradients
 from tutorlib.viz.model import LIMIT, Drawing, draw_graph, leaf
 from tutorlib.viz.names import cost_name, gradient_name
@@ -112,7 +112,7 @@ def _draw_symbols(roots: Sequence[Any], wrt: list[Any], limit: int) -> Drawing:
 
 
 def _name_gradient(drawing: Drawing, of: str, new: str) -> None:
-    """Name the gradient that an update uses: the first above the new value, if it belongs to a reader of `of`."""
+    """Name the gradient that an update uses: the first above the new value, if it is one of `of`."""
     stack, seen = [new], set()
     while stack:
         name = stack.pop()
@@ -122,13 +122,21 @@ def _name_gradient(drawing: Drawing, of: str, new: str) -> None:
         seen.add(name)
         if node["kind"] != "gradient":
             stack.extend(edge["s"] for edge in drawing.edges_into(name) if edge["s"] != of)
-        elif (
-            not node["name"]
-            and node["grad_of"]
-            and any(edge["s"] == of for edge in drawing.edges_into(node["grad_of"]))
-        ):
+        elif not node["name"] and node["grad_of"] and _reaches(drawing, node["grad_of"], of):
             node["name"] = gradient_name("L", drawing.node(of)["name"] or drawing.node(of)["label"])
             node["label"] = shorten(f"{node['name']} = {node['op']}")
+
+
+def _reaches(drawing: Drawing, reader: str, of: str) -> bool:
+    """Whether what comes back from op `reader` is the gradient of `of`: direct, or through ops that pass it on."""
+    stack = [edge["s"] for edge in drawing.edges_into(reader)]
+    while stack:
+        name = stack.pop()
+        if name == of:
+            return True
+        op = drawing.node(name)["op"]
+        stack += [edge["s"] for edge in drawing.edges_into(name) if op and passes_on(op, edge["port"])]
+    return False
 
 
 def _draw_function(function: Function, limit: int) -> Drawing:
