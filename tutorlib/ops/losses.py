@@ -16,9 +16,9 @@ from tutorlib.core.graph import Op, aval_of
 from tutorlib.core.operators import OPS
 from tutorlib.ops.convert import cast
 from tutorlib.ops.define import elementwise, normalized_axes, public, register, result_dtype
-from tutorlib.ops.elementwise import abs, exp, log, log1p, neg, safe_div, safe_mul, square, where
+from tutorlib.ops.elementwise import abs, exp, log, log1p, neg, safe_mul, square, where
 from tutorlib.ops.index import take
-from tutorlib.ops.logic import le, ne
+from tutorlib.ops.logic import eq, le, ne
 from tutorlib.ops.nn import log_softmax, shifted, softmax
 from tutorlib.ops.shape import expand_dims
 from tutorlib.ops.special import sigmoid
@@ -127,7 +127,11 @@ def _reduced(loss: Any, reduction: str, op: str, weight: Any = None) -> Any:
         return OPS.sum(loss)
     if reduction != "mean":
         raise TutorlibError(f'reduction={reduction!r} is none of "mean", "sum", "none"', op=op, fix='use "mean"')
-    return OPS.mean(loss) if weight is None else safe_div(OPS.sum(loss), OPS.sum(weight))
+    if weight is None:
+        return OPS.mean(loss)
+    total = OPS.sum(weight)
+    # Where nothing counts the sum of losses is 0 already; dividing it by 1 keeps its gradient finite.
+    return OPS.sum(loss) / where(eq(total, 0), 1.0, total)
 
 
 def _value(x: Any) -> Any:
