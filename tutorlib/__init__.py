@@ -18,6 +18,7 @@ from tutorlib.core.autodiff import grad
 from tutorlib.core.backend import Device, default_device, device, transfers
 from tutorlib.core.config import config
 from tutorlib.core.create import tensor
+from tutorlib.core.debugprint import debugprint
 from tutorlib.core.derivatives import hessian, hvp, jacobian, jvp, vjp
 from tutorlib.core.dispatch import enable_grad, no_grad, static
 from tutorlib.core.errors import *  # noqa: F403
@@ -30,7 +31,6 @@ from tutorlib.core.storage import Storage
 from tutorlib.core.tensor import Tensor
 from tutorlib.core.toposort import leaves_of, toposort
 from tutorlib.ops import random
-from tutorlib.tools.debugprint import debugprint
 
 __version__ = "0.1.0"
 

@@ -13,6 +13,7 @@ from tutorlib.compile.fgraph import clone
 from tutorlib.compile.pipeline import rewritten
 from tutorlib.core import observe
 from tutorlib.core.backend import common_device, device, put, to_host
+from tutorlib.core.debugprint import debugprint
 from tutorlib.core.dispatch import as_symbol
 from tutorlib.core.errors import (
     MissingInputError,
@@ -146,8 +147,6 @@ class Function:
 
     def debugprint(self) -> str:
         """The graphs of its outputs and updates as text."""
-        from tutorlib.tools.debugprint import debugprint
-
         return debugprint(self)
 
     def __repr__(self) -> str:

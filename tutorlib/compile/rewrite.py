@@ -23,6 +23,7 @@ import numpy as np
 from tutorlib.compile.graph_state import Exchange, GraphState
 from tutorlib.core import observe
 from tutorlib.core.backend import to_host
+from tutorlib.core.debugprint import debugprint
 from tutorlib.core.dispatch import as_symbol
 from tutorlib.core.errors import TutorlibError, shape_text
 from tutorlib.core.graph import Constant, Meta, Node, Symbol, building
@@ -174,8 +175,6 @@ class RewriteLog:
 
     def to_json(self) -> list[dict[str, Any]]:
         """The log as plain data, for saving: one entry a step, the graphs as debugprint text."""
-        from tutorlib.tools.debugprint import debugprint
-
         entries = []
         for step in self.steps:
             self.goto(step.n - 1)
