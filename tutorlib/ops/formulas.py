@@ -131,6 +131,47 @@ FORMULAS: dict[str, Formula] = {
     ),
     "softmax": _row("z = eˣ / Σ eˣ", "∂L/∂x = z · (∂L/∂z − Σ z · ∂L/∂z)"),
     "log_softmax": _row("z = x − log Σ eˣ", "∂L/∂x = ∂L/∂z − eᶻ · Σ ∂L/∂z"),
+    "unfold": _row("z = the windows of x, as columns", "∂L/∂x = ∂L/∂z, added back at the places of the windows"),
+    "fold": _row("z = columns x, added at the places of their windows", "∂L/∂x = the windows of ∂L/∂z, as columns"),
+    "conv": _row(
+        "z = x ⋆ w: each window of x times w, summed",
+        "∂L/∂x = ∂L/∂z spread over its windows by w",
+        "∂L/∂w = x ⋆ ∂L/∂z",
+    ),
+    "conv_transpose": _row("z = x spread over its windows by w", f"{_X} ⋆ w", "∂L/∂w = ∂L/∂z ⋆ x", ""),
+    "conv_weight": _row(
+        "z = x ⋆ y, at each place of w", "∂L/∂x = y spread over its windows by ∂L/∂z", "∂L/∂y = x ⋆ ∂L/∂z", ""
+    ),
+    "max_pool": _row("z = the largest x of each window", f"{_X} at the largest elements, shared at a tie"),
+    "max_pool_spread": _row(
+        "z = x, at the largest element of each window", "∂L/∂x = ∂L/∂z at the largest elements", "", ""
+    ),
+    "max_pool_collect": _row(
+        "z = x at the largest element of each window", "∂L/∂x = ∂L/∂z at the largest elements", "", ""
+    ),
+    "avg_pool": _row("z = the mean x of each window", f"{_X} / n, at all elements of the window"),
+    "avg_pool_spread": _row("z = x / n, at all elements of the window", "∂L/∂x = the mean ∂L/∂z of each window", ""),
+    "pick_label": _row("z = x[label]", "∂L/∂x = ∂L/∂z at the label, 0 elsewhere", ""),
+    "put_label": _row("z = x at the label, 0 elsewhere", "∂L/∂x = ∂L/∂z[label]", "", ""),
+    "cross_entropy": _row("z = log Σ eˣ − x[label]", f"{_X} · (softmax(x) − one-hot(label))", ""),
+    "sigmoid_cross_entropy": _row(
+        "z = −t · log σ(x) − (1 − t) · log(1 − σ(x))", f"{_X} · (σ(x) − t)", "∂L/∂t = −∂L/∂z · x"
+    ),
+    "standardize": _row(
+        "z = (x − mean x) / √(var x + ε)", "∂L/∂x = (g − mean g − z · mean(g · z)) / √(var x + ε), g = ∂L/∂z"
+    ),
+    "group_channels": _row("z = x, its channels in groups", f"{_X} in the shape of x"),
+    "causal_mask": _row("z = (row ≥ column), in the shape of x", ""),
+    "random_bits": _row("z = random words", "", ""),
+    "random_uniform": _row("z ~ U[0, 1)", "", ""),
+    "random_normal": _row("z ~ N(0, 1)", "", ""),
+    "random_exponential": _row("z ~ Exp(1)", "", ""),
+    "random_integers": _row("z ~ whole numbers in [low, high)", "", "", "", ""),
+    "random_permutation": _row("z = 0 … n − 1 in a random order", "", ""),
+    "random_weighted_order": _row("z = 0 … n − 1 in a random order, heavy ones first", "", "", ""),
+    "random_categorical": _row("z ~ categories with weights p", "", "", ""),
+    "random_multinomial": _row("z = how often each category came", "", "", ""),
+    "random_keys": _row("z = new keys made from a key", ""),
 }
 
 
