@@ -18,7 +18,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 TAGS = {"svg", "g", "title", "rect", "path", "polygon", "circle", "text"}
 ATTRIBUTES = set(
     "width height viewBox role aria-label x y rx cx cy r d points fill stroke stroke-width stroke-dasharray "
-    "stroke-opacity fill-opacity font-family font-size font-weight text-anchor transform".split()
+    "stroke-opacity fill-opacity shape-rendering font-family font-size font-weight text-anchor transform".split()
 )
 
 
@@ -108,6 +108,16 @@ def test_a_value_that_is_not_finite_is_drawn_as_an_alert():
     view = tl.GraphView(tl.log(tl.tensor([0.0, 1.0], requires_grad=True)))
     assert KINDS["error"].light.stroke in view.svg()
     assert KINDS["error"].light.stroke not in tl.GraphView(tl.exp(tl.tensor([0.0, 1.0], requires_grad=True))).svg()
+
+
+def test_a_picture_of_a_large_graph_stays_small():
+    x = tl.tensor(np.linspace(-1, 1, 64).reshape(8, 8), requires_grad=True, name="x")
+    y = x
+    for _ in range(200):
+        y = tl.tanh(y @ x)
+    svg = tl.GraphView(y).svg()
+    assert len(svg) < 700_000
+    assert svg.count("tanh</text>") == 200
 
 
 def test_every_kind_has_its_own_sign_besides_colour():

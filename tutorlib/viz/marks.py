@@ -62,7 +62,7 @@ def rect(x: float, y: float, w: float, h: float, look: str) -> str:
 
 def line(d: str, stroke: str, width: float, more: str = "") -> str:
     """A path that is only stroked."""
-    return f'<path d="{d}" fill="none" stroke="{stroke}" stroke-width="{num(width)}"{more}/>'
+    return f'<path d="{d}" fill="none" stroke="{stroke}" stroke-width="{width:.3g}"{more}/>'
 
 
 def shape(role: Role, paint: Paint, box: Sequence[float]) -> str:
@@ -120,7 +120,6 @@ def heatmap(thumb: dict[str, Any], x: float, y: float, w: float, h: float, alert
     data = base64.b64decode(thumb["data"])
     down, across = min(rows, CELLS_Y), min(cols, CELLS_X)
     cells: dict[str, list[str]] = defaultdict(list)
-    cw, ch = w / across, h / down
     crosses = []
     for i in range(down):
         for j in range(across):
@@ -129,18 +128,19 @@ def heatmap(thumb: dict[str, Any], x: float, y: float, w: float, h: float, alert
                 for r in range(i * rows // down, max(i * rows // down + 1, (i + 1) * rows // down))
                 for c in range(j * cols // across, max(j * cols // across + 1, (j + 1) * cols // across))
             ]
-            left, top = x + j * cw, y + i * ch
-            spot = f"M{num(left)} {num(top)}h{num(cw + 0.05)}v{num(ch + 0.05)}h{num(-cw - 0.05)}z"
+            spot = f"M{j} {i}h1v1h-1z"
             if 255 in pixels:
                 cells[alert].append(spot)
-                crosses.append(f"M{num(left)} {num(top + ch)}L{num(left + cw)} {num(top)}")
+                crosses.append(f"M{j} {i + 1}l1 -1")
             else:
                 share = (sum(pixels) / len(pixels) - 127) / 127
                 cells[signed_colour(round(share * LEVELS) / LEVELS, 1.0)].append(spot)
     out = "".join(f'<path d="{"".join(cells[colour])}" fill="{colour}"/>' for colour in sorted(cells))
     if crosses:
-        out += line("".join(crosses), "#FFFFFF", 1)
-    return out + rect(x, y, w, h, 'fill="none" stroke="#737373" stroke-width="0.5"')
+        out += line("".join(crosses), "#FFFFFF", 0.15)
+    scale = f"translate({num(x)} {num(y)}) scale({w / across:.6g} {h / down:.6g})"
+    grid = f'<g transform="{scale}" shape-rendering="crispEdges">{out}</g>'
+    return grid + rect(x, y, w, h, 'fill="none" stroke="#737373" stroke-width="0.5"')
 
 
 def _outline(form: str, x: float, y: float, w: float, h: float, look: str) -> str:

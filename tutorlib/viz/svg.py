@@ -12,6 +12,7 @@ from tutorlib.viz.theme import CARD, EDGES, FONT, KINDS, TEXT, role
 __all__ = ["card", "graph_svg"]
 
 LEGEND_H = 30.0
+FULL_DETAIL, SOME_DETAIL = 120, 240
 LEGEND_KINDS = ("input", "shared", "constant", "op", "output", "gradient", "update", "error")
 
 
@@ -37,6 +38,7 @@ def graph_svg(spec: dict[str, Any], theme: str = "light") -> str:
     ink = TEXT[theme]
     parts = _scopes(graph, places["nodes"], theme)
     labels = []
+    detail = 2 if len(graph["nodes"]) <= FULL_DETAIL else 1 if len(graph["nodes"]) <= SOME_DETAIL else 0
     for edge in graph["edges"]:
         points = places["edges"].get(edge["id"])
         if not points:
@@ -50,14 +52,15 @@ def graph_svg(spec: dict[str, Any], theme: str = "light") -> str:
             labels.append(_edge_label(edge, points, theme))
     for node in graph["nodes"]:
         if node["id"] in places["nodes"]:
-            parts.append(_node(node, places["nodes"][node["id"]], values, theme))
+            parts.append(_node(node, places["nodes"][node["id"]], values, theme, detail))
     parts += labels
     body = f'<g transform="translate({num(shift)} 0)">{"".join(parts)}</g>'
     body += f'<g transform="translate(0 {num(high)})">{legend}</g>'
     return card(width, height, spec["summary"], body, theme)
 
 
-def _node(node: dict[str, Any], box: list[float], values: dict[str, Any], theme: str) -> str:
+def _node(node: dict[str, Any], box: list[float], values: dict[str, Any], theme: str, detail: int) -> str:
+    """One node. `detail` 2: all of its face; 1: no picture; 0: its name only, else a large graph weighs megabytes."""
     x, y, w, _ = box
     value = values.get(node.get("value") or "")
     bad = value is not None and (value["stats"]["nan"] or value["stats"]["inf"])
@@ -65,7 +68,8 @@ def _node(node: dict[str, Any], box: list[float], values: dict[str, Any], theme:
     paint = look.paint(theme)
     shown = face(node, value)
     middle = x + w / 2 + (2.5 if look.shape == "drum" else 0)
-    out = [f"<g><title>{escape(node.get('spoken') or node['label'])}</title>", shape(look, paint, box)]
+    said = f"<title>{escape(node.get('spoken') or node['label'])}</title>" if detail else ""
+    out = [f"<g>{said}", shape(look, paint, box)]
     base = y + 18
     if shown.badge:
         wide = text_width(shown.badge, SMALL) + 6
@@ -74,16 +78,16 @@ def _node(node: dict[str, Any], box: list[float], values: dict[str, Any], theme:
         out.append(text(start + wide, base, shown.title, NORMAL, ink, bold=True))
     else:
         out.append(text(middle, base, shown.title, NORMAL, ink, "middle", bold=True))
-    if shown.kind:
+    if shown.kind and detail:
         base += 15
         out.append(text(middle, base, shown.kind, SMALL, ink, "middle", more=' fill-opacity="0.75"'))
-    if shown.thumb:
+    if shown.thumb and detail == 2:
         widest = max(text_width(words, SMALL) for words in shown.value)
         start = middle - (THUMB_W + 8 + widest) / 2
         out.append(heatmap(shown.thumb, start, base + 6, THUMB_W, THUMB_H, KINDS["error"].paint(theme).stroke))
         for i, words in enumerate(shown.value):
             out.append(text(start + THUMB_W + 8, base + 15 + 13 * i, words, SMALL, ink))
-    elif shown.value:
+    elif shown.value and detail:
         out.append(text(middle, base + 16, shown.value[0], SMALL + 0.5, ink, "middle"))
     if look.border == "alert":
         out.append(f'<circle cx="{num(x + w)}" cy="{num(y)}" r="8" fill="{paint.stroke}"/>')
