@@ -131,7 +131,7 @@ def test_first_command_opens_jupyterlab_on_the_lesson(clone):
 @pytest.mark.timeout(2 * PATIENCE)
 def test_second_command_installs_what_tests_need_and_runs_them(clone):
     # One small file instead of everything: this very test would otherwise start itself for ever.
-    status, said = clone.run(tree.readme_command("test"), PYTEST_ADDOPTS="tests/project/test_layering.py -n0")
+    status, said = clone.run(tree.readme_command("test"), PYTEST_ADDOPTS="tests/cli/test_learner_folder.py -n0")
     assert status == 0, said[-3000:]
     assert re.search(r"\d+ passed", said.splitlines()[-1])
 
@@ -139,7 +139,7 @@ def test_second_command_installs_what_tests_need_and_runs_them(clone):
 @on_posix
 @pytest.mark.slow
 def test_a_second_run_installs_nothing_and_takes_no_network(clone):
-    small = "tests/project/test_layering.py -n0"
+    small = "tests/cli/test_learner_folder.py -n0"
     status, said = clone.run(tree.readme_command("test"), PYTEST_ADDOPTS=small, PIP_NO_INDEX="1")
     assert status == 0, said[-3000:]
     assert "pip install" not in said
