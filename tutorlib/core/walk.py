@@ -169,19 +169,30 @@ _SHAPE_OF_INPUT = {
 
 def shape_source(var: Any) -> Any:
     """A variable surely of the same shape as ``var``, as far up the graph as can be proved without knowing dims."""
+    # What is found is kept on every variable passed, or a deep graph would be climbed anew from each of its nodes.
+    passed = []
     while isinstance(var, Symbol) and var.node is not None:
-        node = var.node
-        if node.op.name in _SHAPE_OF_INPUT:
-            var = node.inputs[_SHAPE_OF_INPUT[node.op.name]]
-        elif "elementwise" in node.op.flags:
-            arrays = [v for v in node.inputs if v.ndim or node.outputs[0].ndim == 0]
-            sources = {id(v): v for v in arrays}
-            if len(sources) != 1 or arrays[0].ndim != var.ndim:
-                return var
-            var = arrays[0]
-        else:
-            return var
+        passed.append(var)
+        above = var.shape_source if var.shape_source is not None else _one_up(var)
+        if above is None:
+            break
+        var = above
+    for below in passed:
+        if below is not var:
+            below.shape_source = var
     return var
+
+
+def _one_up(var: Symbol) -> Any:
+    """The input of the op that made ``var`` which surely has its shape; None where there is none."""
+    node = var.node
+    if node.op.name in _SHAPE_OF_INPUT:
+        return node.inputs[_SHAPE_OF_INPUT[node.op.name]]
+    if "elementwise" in node.op.flags:
+        arrays = [v for v in node.inputs if v.ndim or node.outputs[0].ndim == 0]
+        if len({id(v) for v in arrays}) == 1 and arrays[0].ndim == var.ndim:
+            return arrays[0]
+    return None
 
 
 def _same_shape(grad: Symbol, value: Symbol, node: Any) -> bool:
