@@ -167,12 +167,24 @@ def _kinds() -> list[str]:
     return [cell["cell_type"] for cell in json.loads(LESSON.read_text(encoding="utf-8"))["cells"]]
 
 
+def show_the_update(lab: LabPage, view: Locator) -> None:
+    """The last step, with the details of the node that it computes."""
+    view.get_by_role("tree").focus()
+    lab.page.keyboard.press("End")
+    view.locator(".tl-current").click()
+    expect(view.locator(".tl-panel-body h3")).to_be_visible()
+    view.get_by_role("button", name="Show the whole graph").click()
+    lab.page.mouse.move(0, 0)
+
+
 @pytest.mark.parametrize("theme, name", [("dark", "_dark"), ("light", "")])
 def test_the_views_follow_the_theme_of_jupyterlab(lab, tmp_path, theme, name):
     lab.use_theme(f"JupyterLab {theme.title()}")
     for key, file in [("watch", "shared_view"), ("graph", "lesson_l04")]:
         view = live_view(lab, key)
         expect(view).to_have_attribute("data-tl-theme", theme)
+        if key == "graph":
+            show_the_update(lab, view)
         lab.to_top(key)
         picture(lab.page, f"{file}{name}.png", tmp_path)
 

@@ -41,11 +41,11 @@ export function drawGraph(index, t, prefix, choose) {
   }
   const ring = s("path", { class: "tl-ring" });
   const chosen = s("path", { class: "tl-chosen" });
-  const layer = s("g", {}, ...drawScopes(spec), edgeLayer, nodeLayer, ring, chosen);
-  const svg = s("svg", { class: "tl-svg", role: "presentation", focusable: "false" },
-    s("defs", {}, hatchPattern(hatch)), layer);
+  const [width, height] = spec.layout.size;
+  const svg = s("svg", { class: "tl-svg", role: "presentation", focusable: "false", width, height },
+    s("defs", {}, hatchPattern(hatch)), ...drawScopes(spec), edgeLayer, nodeLayer, ring, chosen);
   const root = h("div", { class: "tl-canvas", role: "tree", tabindex: "0", "aria-label": spec.summary || t("ui_graph") }, svg);
-  const viewport = makeViewport(root, layer, spec.layout.size);
+  const viewport = makeViewport(root, svg, spec.layout.size);
 
   const nodeUnder = (event) => event.target.closest?.("[data-node]")?.dataset.node;
   root.addEventListener("click", (event) => {
@@ -56,8 +56,8 @@ export function drawGraph(index, t, prefix, choose) {
   const frame = (path, id, gap) => {
     const box = id && boxes[id];
     if (!box) return path.removeAttribute("d");
-    const [x, y, w, height] = box;
-    return path.setAttribute("d", rounded([x - gap, y - gap, w + 2 * gap, height + 2 * gap], cornerOf(index.nodes.get(id).kind) + gap));
+    const [x, y, w, tall] = box;
+    return path.setAttribute("d", rounded([x - gap, y - gap, w + 2 * gap, tall + 2 * gap], cornerOf(index.nodes.get(id).kind) + gap));
   };
 
   let states = new Map();

@@ -4,7 +4,7 @@ export const SMALLEST = 0.04;
 export const LARGEST = 4;
 
 /** The whole picture `[w, h]` centred in a window `[w, h]`, never larger than `largest`. */
-export function fit([width, height], [boxWidth, boxHeight], { pad = 20, largest = 1.4 } = {}) {
+export function fit([width, height], [boxWidth, boxHeight], { pad = 20, largest = 1.6 } = {}) {
   const k = Math.min((boxWidth - 2 * pad) / width, (boxHeight - 2 * pad) / height, largest);
   const scale = Math.max(k, SMALLEST);
   return { k: scale, x: (boxWidth - scale * width) / 2, y: (boxHeight - scale * height) / 2 };

@@ -1,4 +1,5 @@
-// Moves an SVG group under mouse, pen and fingers: drag to pan, Ctrl+wheel or pinch to zoom around the pointer.
+// Moves a picture under mouse, pen and fingers: drag to pan, Ctrl+wheel or pinch to zoom around the pointer.
+// It moves the `<svg>` itself by CSS: a transform inside the SVG would lay out every text again in each frame.
 import { fit, pan, reveal, zoomAt } from "./panzoom.js";
 import { lessMotion } from "./theme.js";
 
@@ -8,7 +9,7 @@ const LEGIBLE = 0.5;
 const COMFORTABLE = 0.85;
 const DRAG_STARTS = 4;
 
-/** `root` is the window, `layer` the moved group, `size` the picture's [w, h]. */
+/** `root` is the window, `layer` the moved picture, `size` the picture's [w, h]. */
 export function makeViewport(root, layer, size) {
   let view = { k: 1, x: 0, y: 0 };
   let touched = false;
@@ -17,7 +18,7 @@ export function makeViewport(root, layer, size) {
 
   const apply = () => {
     frame = 0;
-    layer.setAttribute("transform", `translate(${view.x.toFixed(2)} ${view.y.toFixed(2)}) scale(${view.k.toFixed(4)})`);
+    layer.style.transform = `translate(${view.x.toFixed(2)}px,${view.y.toFixed(2)}px) scale(${view.k.toFixed(4)})`;
     root.classList.toggle("tl-far", view.k < TEXT_LEGIBLE);
   };
   const set = (next) => {
