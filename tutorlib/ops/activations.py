@@ -39,7 +39,7 @@ silu: Op = elementwise(
     "silu",
     (_silu_x,),
     forward=lambda xp, x: safe_mul.on(xp)(sigmoid.on(xp)(x), x),
-    c="({0} / (1 + exp(-{0})))",
+    c="({0} < -1e30 ? 0 : {0} / (1 + exp(-{0})))",
     flags={"quiet"},
     doc="x sigmoid(x), also called swish (Hendrycks and Gimpel 2016).",
 )
@@ -58,7 +58,7 @@ _gelu: Op = elementwise(
     "gelu",
     (_gelu_x,),
     forward=lambda xp, x: safe_mul.on(xp)(erfc.on(xp)(as_floats(xp, x) * -_ROOT_HALF) * 0.5, x),
-    c="(0.5 * {0} * erfc({0} * -0.70710678118654752440))",
+    c="({0} < -1e30 ? 0 : 0.5 * {0} * erfc({0} * -0.70710678118654752440))",
     flags={"quiet"},
 )
 

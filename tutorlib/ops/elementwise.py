@@ -61,7 +61,7 @@ add: Op = elementwise(
     "add",
     (lambda g, out, x, y: g, lambda g, out, x, y: g),
     ufunc="add",
-    c="{0} + {1}",
+    c="({0} + {1})",
     flags={"linear"},
     doc="x + y, elementwise with broadcasting.",
 )
@@ -69,7 +69,7 @@ sub: Op = elementwise(
     "sub",
     (lambda g, out, x, y: g, lambda g, out, x, y: neg(g)),
     ufunc="subtract",
-    c="{0} - {1}",
+    c="({0} - {1})",
     flags={"linear"},
     doc="x - y, elementwise with broadcasting.",
 )
@@ -77,14 +77,14 @@ mul: Op = elementwise(
     "mul",
     (lambda g, out, x, y: safe_mul(g, y), lambda g, out, x, y: safe_mul(g, x)),
     ufunc="multiply",
-    c="{0} * {1}",
+    c="({0} * {1})",
     doc="x * y, elementwise with broadcasting.",
 )
 div: Op = elementwise(
     "div",
     (lambda g, out, x, y: safe_div(g, y), lambda g, out, x, y: neg(safe_div(safe_mul(g, out), y))),
     ufunc="true_divide",
-    c="{0} / {1}",
+    c="({0} / {1})",
     flags={"quiet"},
     doc="x / y, elementwise with broadcasting.",
 )
@@ -92,7 +92,8 @@ floordiv: Op = elementwise(
     "floordiv",
     (lambda g, out, x, y: None, lambda g, out, x, y: None),
     ufunc="floor_divide",
-    c="floor({0} / {1})",
+    c="({1} == 0 ? {0} / {1} : rint(({0} - fmod({0}, {1})) / {1})"
+    " - (fmod({0}, {1}) != 0 && (fmod({0}, {1}) < 0) != ({1} < 0)))",
     flags={"quiet"},
     doc="The largest whole number not above x / y; its gradient is zero.",
 )
@@ -100,11 +101,11 @@ mod: Op = elementwise(
     "mod",
     (lambda g, out, x, y: g, lambda g, out, x, y: neg(safe_mul(g, floordiv(x, y)))),
     ufunc="remainder",
-    c="({0} - floor({0} / {1}) * {1})",
+    c="(fmod({0}, {1}) != 0 && (fmod({0}, {1}) < 0) != ({1} < 0) ? fmod({0}, {1}) + {1} : fmod({0}, {1}))",
     flags={"quiet"},
     doc="The remainder of x / y, with the sign of y, as Python's %.",
 )
-neg: Op = elementwise("neg", (lambda g, out, x: neg(g),), ufunc="negative", c="-{0}", flags={"linear"}, doc="-x.")
+neg: Op = elementwise("neg", (lambda g, out, x: neg(g),), ufunc="negative", c="(-{0})", flags={"linear"}, doc="-x.")
 
 
 def _pow_x(g: Any, out: Any, x: Any, p: Any) -> Any:
@@ -174,15 +175,17 @@ sign: Op = elementwise(
     "sign",
     (lambda g, out, x: None,),
     ufunc="sign",
-    c="(({0} > 0) - ({0} < 0))",
+    c="({0} != {0} ? {0} : ({0} > 0) - ({0} < 0))",
     doc="-1, 0 or 1; its gradient is zero.",
 )
-square: Op = elementwise("square", (lambda g, out, x: safe_mul(g, 2 * x),), ufunc="square", c="{0} * {0}", doc="x * x.")
+square: Op = elementwise(
+    "square", (lambda g, out, x: safe_mul(g, 2 * x),), ufunc="square", c="({0} * {0})", doc="x * x."
+)
 reciprocal: Op = elementwise(
     "reciprocal",
     (lambda g, out, x: neg(safe_mul(g, square(out))),),
     forward=lambda xp, x: xp.true_divide(1, x),
-    c="1 / {0}",
+    c="(1 / {0})",
     flags={"quiet"},
     doc="1 / x.",
 )
@@ -303,7 +306,7 @@ _clip: Op = elementwise(
         lambda g, out, x, low, high: where(logical_or(gt(x, high), gt(low, high)), g, 0.0),
     ),
     forward=lambda xp, x, low, high: xp.minimum(xp.maximum(x, low), high),
-    c="({0} != {0} ? {0} : {1} > {2} || {0} > {2} ? {2} : {0} < {1} ? {1} : {0})",
+    c="({2} != {2} || {2} < ({0} > {1} || {0} != {0} ? {0} : {1}) ? {2} : ({0} > {1} || {0} != {0} ? {0} : {1}))",
     doc="x limited to low … high.",
 )
 
