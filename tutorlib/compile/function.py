@@ -11,6 +11,7 @@ from tutorlib.compile.arguments import Pairs, accepted, checked_givens, checked_
 from tutorlib.compile.executor import Plan
 from tutorlib.compile.fgraph import clone
 from tutorlib.compile.pipeline import rewritten
+from tutorlib.compile.schedules import Schedules
 from tutorlib.core import observe
 from tutorlib.core.backend import common_device, device, put, to_host
 from tutorlib.core.debugprint import debugprint
@@ -76,6 +77,8 @@ class Function:
         if not self._plan.shared and not updates:
             self.device = device()
         self._plan.move_constants(self.device)
+        ends = [(s, new) for (s, _), new in zip(updates, roots[len(outputs) :], strict=True)]
+        self._fast = Schedules(self._plan, leaves, roots[: len(outputs)], ends) if mode != "plain" else None
 
     def _check_unused(self, roots: list[Symbol], policy: str) -> None:
         if policy == "ignore":
@@ -87,25 +90,40 @@ class Function:
             says = f"input {label(var)} is not used by any output or update"
             fix = 'leave it out, or pass on_unused_input="ignore"'
             if policy == "warn":
-                warnings.warn(f"{says}; {fix}", stacklevel=5)
+                line = resolve(mark())
+                place = (line.filename, line.line) if line is not None else ("tutorlib", 1)
+                warnings.warn_explicit(f"{says}; {fix}", UserWarning, *place)
             else:
                 raise UnusedInputError(says, fix=fix)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         arrays = self._bind(args, kwargs)
-        results = self._plan.run(arrays)
-        count = len(self.outputs)
-        # A result may be the very array that an input, a constant or a shared variable holds: hand out copies of those.
-        outputs = [self._plan.owned(to_host(r), arrays) for r in results[:count]]
-        fresh = [
-            update_value(s, self._plan.owned(r, arrays))
-            for (s, _), r in zip(self.updates, results[count:], strict=True)
-        ]
-        for (variable, _), value in zip(self.updates, fresh, strict=True):
-            variable.storage.write(value, by=self)
+        outputs = self._fast.run(arrays) if self._fast is not None else None
+        if outputs is not None:
+            for variable, _ in self.updates:
+                variable.storage.overwritten(by=self)
+        else:
+            outputs = self._run_plainly(arrays)
         if observe.observers:
             observe.tell("on_call", self, arrays, outputs)
         return self._form(outputs)
+
+    def _run_plainly(self, arrays: list[Any]) -> list[np.ndarray]:
+        results = self._plan.run(arrays)
+        count = len(self.outputs)
+        # A result may be the very array that an input, a constant, a shared variable or an earlier result holds: hand
+        # out copies of those.
+        held = list(arrays)
+        outputs, fresh = [], []
+        for result in results[:count]:
+            outputs.append(self._plan.owned(to_host(result), held))
+            held.append(outputs[-1])
+        for (shared, _), result in zip(self.updates, results[count:], strict=True):
+            fresh.append(update_value(shared, self._plan.owned(result, held)))
+            held.append(fresh[-1])
+        for (variable, _), value in zip(self.updates, fresh, strict=True):
+            variable.storage.write(value, by=self)
+        return outputs
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         names = [i.name or i.variable.name for i in self._in]
@@ -255,11 +273,15 @@ def function(
 
 def _default_updates(roots: list[Symbol], updates: list[tuple[Shared, Symbol]]) -> list[tuple[Shared, Symbol]]:
     """Updates that shared variables bring along themselves (random streams do)."""
-    explicit = {id(s) for s, _ in updates}
-    found = [
-        v for v in leaves_of(roots) if isinstance(v, Shared) and v.default_update is not None and id(v) not in explicit
-    ]
-    return checked_updates([(v, v.default_update) for v in found])
+    known = {id(s) for s, _ in updates}
+    found: list[tuple[Shared, Symbol]] = []
+    while roots:  # an update that comes along may use variables that bring along theirs
+        new = [v for v in leaves_of(roots) if isinstance(v, Shared) and v.default_update is not None]
+        more = checked_updates([(v, v.default_update) for v in new if id(v) not in known])
+        known.update(id(s) for s, _ in more)
+        found += more
+        roots = [value for _, value in more]
+    return found
 
 
 def evaluate(outputs: Any, givens: Mapping[Any, Any]) -> Any:
