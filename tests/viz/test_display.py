@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gc
 import re
 from types import SimpleNamespace
 
@@ -30,7 +31,7 @@ def kernel(monkeypatch):
     shell = InteractiveShell.instance()
     shell.kernel = SimpleNamespace()
     shell.display_pub = CapturingDisplayPublisher()
-    monkeypatch.setattr(display, "_shell", lambda: shell)
+    monkeypatch.setattr(display, "ipython_shell", lambda: shell)
     yield shell.display_pub.outputs
     InteractiveShell.clear_instance()
 
@@ -97,7 +98,7 @@ def test_a_closed_view_still_shows_its_picture(kernel):
 def test_auto_is_live_in_a_kernel_and_static_elsewhere(kernel, monkeypatch):
     assert display.display_mode() == "auto"
     assert display.is_live()
-    monkeypatch.setattr(display, "_shell", lambda: None)
+    monkeypatch.setattr(display, "ipython_shell", lambda: None)
     assert not display.is_live()
 
 
@@ -179,3 +180,27 @@ def test_a_history_is_sent_completely_when_its_cell_ends(kernel):
         count.set_value(n)
     InteractiveShell.instance().events.trigger("post_run_cell", None)
     assert len(shown.spec["frames"]) == 4
+
+
+def test_a_closed_history_listens_no_more(kernel):
+    count = tl.shared(0, name="count")
+    shell = InteractiveShell.instance()
+    before = list(shell.events.callbacks["post_run_cell"])
+    shown = tl.SharedView(count)
+    shown.close()
+    shown.close()
+    count.set_value(5)
+    assert shell.events.callbacks["post_run_cell"] == before
+    assert len(shown.frames) == 1
+
+
+def test_a_cell_keeps_no_history_alive(kernel):
+    shell = InteractiveShell.instance()
+    before = len(shell.events.callbacks["post_run_cell"])
+    shown = tl.SharedView(tl.shared(0, name="count"))
+    shown.comm.close()
+    type(shown).close_all()
+    del shown
+    gc.collect()
+    shell.events.trigger("post_run_cell", None)
+    assert len(shell.events.callbacks["post_run_cell"]) == before

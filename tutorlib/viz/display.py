@@ -16,7 +16,17 @@ from typing import Any
 from tutorlib.messages import message
 from tutorlib.viz.marks import escape
 
-__all__ = ["Picture", "Shown", "display_mode", "display_var", "is_live", "new_key", "save_text", "show"]
+__all__ = [
+    "Picture",
+    "Shown",
+    "display_mode",
+    "display_var",
+    "ipython_shell",
+    "is_live",
+    "new_key",
+    "save_text",
+    "show",
+]
 
 MODES = ("auto", "live", "static")
 _chosen: list[str] = []
@@ -71,11 +81,12 @@ def is_live() -> bool:
 
 def in_kernel() -> bool:
     """Whether this runs in a notebook's kernel (and not in a script or a terminal)."""
-    shell = _shell()
+    shell = ipython_shell()
     return shell is not None and getattr(shell, "kernel", None) is not None
 
 
-def _shell() -> Any:
+def ipython_shell() -> Any:
+    """The running IPython, or None."""
     try:
         from IPython.core.getipython import get_ipython
     except ImportError:
@@ -91,8 +102,8 @@ def new_key(kind: str) -> str:
 class Picture:
     """A static picture with its text: what `.static()` returns and what every notebook keeps."""
 
-    def __init__(self, svg: str, text: str, summary: str, caption: str = "") -> None:
-        self.svg, self.text, self.summary, self.caption = svg, text, summary, caption or summary
+    def __init__(self, svg: str, text: str, summary: str) -> None:
+        self.svg, self.text, self.summary = svg, text, summary
 
     def bundle(self, key: str = "") -> dict[str, str]:
         """The MIME bundle: HTML with alternative text, the SVG itself, and the text.
@@ -103,7 +114,7 @@ class Picture:
         html = (
             f'<figure data-tutorlib="{escape(key)}"><img alt="{escape(self.summary)}" '
             f'src="data:image/svg+xml;base64,{data}">'
-            f"<figcaption>{escape(self.caption)}</figcaption></figure>"
+            f"<figcaption>{escape(self.summary)}</figcaption></figure>"
         )
         return {"text/html": html, "image/svg+xml": self.svg, "text/plain": self.text}
 
@@ -125,7 +136,7 @@ class Shown:
 
     def _ipython_display_(self) -> None:
         picture = self.static()
-        if _shell() is None:
+        if ipython_shell() is None:
             print(picture.text)
             return
         from IPython.display import display

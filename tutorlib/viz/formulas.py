@@ -41,7 +41,7 @@ def _rules(op: str) -> tuple[Rule | None, tuple[Rule, ...]]:
         return None, ()
     backward = tuple(entry.get("backward") or ())
     forward = entry.get("forward") or ""
-    output = forward.partition("=")[0].strip()
+    output = forward[:1]
     named = [_GRADIENT.match(text) for text in backward]
     free = [letter for letter in letters_of(forward, shapes=True) if letter not in {m[1] for m in named if m}]
     inputs = [m[1] if m else free.pop(0) if free else "" for m in named]

@@ -95,8 +95,7 @@ class GraphView(Shown, Widget):
     def static(self) -> Picture:
         """The graph as a picture, as it stands after the last step."""
         text = f"{self._heading}\n{self.spec['text']}" if self._heading else self.spec["text"]
-        caption = " ".join([self.spec["summary"], *self.spec["notes"]])
-        return Picture(self.svg(), text, self.spec["summary"], caption)
+        return Picture(self.svg(), text, self.spec["summary"])
 
     def svg(self) -> str:
         """The picture as SVG text. `theme="dark"` gives a dark card; otherwise it is white, which reads on any page."""

@@ -108,7 +108,6 @@ def describe(spec: dict[str, Any]) -> str:
     if spec["trace"]:
         parts += ["", message("widgets.describe_steps")]
         parts += [event["spoken"] for event in spec["trace"]]
-    parts += ["", *spec["notes"]] if spec.get("notes") else []
     return "\n".join(parts)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
+import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,7 @@ from tutorlib.core.tensor import Tensor
 from tutorlib.messages import language, message, table
 from tutorlib.tools.history import History
 from tutorlib.viz import shared_spec
-from tutorlib.viz.display import Picture, Shown, new_key, save_text
+from tutorlib.viz.display import Picture, Shown, ipython_shell, new_key, save_text
 from tutorlib.viz.shared_svg import shared_svg
 from tutorlib.viz.widget_base import Widget, trait
 
@@ -65,6 +68,8 @@ class SharedView(Shown, Widget):
     live = trait(True)
     key = trait("")
 
+    _ready = False
+
     def __init__(self, *variables: Any, every: int = 1, theme: str = "auto", height: int = 420) -> None:
         if len(variables) == 1 and isinstance(variables[0], list | tuple):
             variables = tuple(variables[0])
@@ -76,7 +81,7 @@ class SharedView(Shown, Widget):
         self._names = shared_spec.variable_names(list(variables))
         self._next_send = 0.0
         self._stale = False
-        self._ready = False
+        self._forget_cells: Callable[[], None]
         self._history = History(
             variables, every=every, reduce=shared_spec.reducer(len(variables)), on_frame=self._changed
         )
@@ -167,16 +172,32 @@ class SharedView(Shown, Widget):
         if self._ready and time.monotonic() >= self._next_send:
             self.refresh()
 
+    def close(self) -> None:
+        """End the live view and the recording."""
+        # ipywidgets closes a view that `__init__` refused, too.
+        if self._ready:
+            self._history.stop()
+            self._forget_cells()
+        super().close()
+
     def _flush_after_cells(self) -> None:
         """The last updates of a cell may fall into the pause between two sendings."""
-        try:
-            from IPython.core.getipython import get_ipython
-        except ImportError:
+        self._forget_cells = lambda: None
+        shell = ipython_shell()
+        if shell is None:
             return
-        shell = get_ipython()
-        if shell is not None:
-            shell.events.register("post_run_cell", self._flush)
+        events, me = shell.events, weakref.ref(self)
 
-    def _flush(self, result: Any = None) -> None:
-        if self._stale:
-            self.refresh()
+        def flush(result: Any = None) -> None:
+            view = me()
+            if view is None:
+                events.unregister("post_run_cell", flush)
+            elif view._stale:
+                view.refresh()
+
+        def forget() -> None:
+            with contextlib.suppress(ValueError):
+                events.unregister("post_run_cell", flush)
+
+        events.register("post_run_cell", flush)
+        self._forget_cells = forget

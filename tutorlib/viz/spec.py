@@ -78,7 +78,7 @@ def assemble(
         "trace": trace,
         "values": values,
         "text": outline(graph, values, hidden=hidden),
-        "summary": summary(graph, trace),
+        "summary": " ".join([summary(graph, trace), *notes]),
         "notes": list(notes),
     }
 

@@ -19,6 +19,9 @@ except ImportError:
             for name, value in traits.items():
                 setattr(self, name, value)
 
+        def close(self) -> None:
+            """Nothing is open."""
+
     def trait(default: Any) -> Any:
         """A value that a live widget would share with the page."""
         return default
