@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tutorlib.compile.arguments import Pairs, accepted, checked_givens, checked_updates, update_value
 from tutorlib.compile.executor import Plan
 from tutorlib.compile.fgraph import clone
@@ -23,6 +25,7 @@ from tutorlib.core.errors import (
 )
 from tutorlib.core.graph import Constant, Input, Shared, Symbol, label
 from tutorlib.core.parameter import Parameter
+from tutorlib.core.source import mark, resolve
 from tutorlib.core.toposort import leaves_of, toposort
 
 
