@@ -4,8 +4,8 @@ Three ops, each bilinear, each the gradient of the others: ``conv`` (images × w
 (features × weights → images), ``conv_weight`` (images × features → weights). So gradients of every order exist.
 
 Images and features are (batch, channels, *space), weights (out channels, in channels / groups, *kernel). Inside,
-channels come first and the batch beside the space, so that one matrix product serves the whole batch; results are
-views in the usual order of that layout, and the next op finds its data contiguous.
+channels come first and the batch beside the space, so that one matrix product serves the whole batch (``im2col``);
+results are views of that layout in the usual order of axes, and the next op finds its data contiguous.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from tutorlib.core.aval import AVal, Dim
 from tutorlib.core.errors import ShapeError
 from tutorlib.core.graph import Op
 from tutorlib.ops.define import public, register, result_dtype
+from tutorlib.ops.im2col import WindowMatrix
 from tutorlib.ops.linalg import _matmul
 from tutorlib.ops.shape import expand_dims, ndim
 from tutorlib.ops.windows import (
     Padding,
-    add_columns,
-    columns,
     count_windows,
     padding_of,
     pads,
@@ -34,31 +33,30 @@ from tutorlib.ops.windows import (
 )
 
 
-def _grouped(array: Any, groups: int) -> Any:
-    """(channels, batch, *space) as (groups, channels of one, all the rest)."""
-    return array.reshape(groups, array.shape[0] // groups, prod(array.shape[1:]))
-
-
 def _channels_first(x: Any) -> Any:
     return x.swapaxes(0, 1)
 
 
-def _window_matrix(
-    xp: Any, x: Any, kernel: Any, count: Any, stride: Any, padding: Padding, dilation: Any, groups: int
-) -> Any:
-    """The windows of x as one matrix a group: (groups, channels of one · window, batch · windows)."""
-    pairs = pads(x.shape[2:], kernel, stride, padding, dilation)
-    cols = columns(xp, _channels_first(x), kernel, count, stride, pairs, dilation)
-    rows = x.shape[1] // groups * prod(kernel)
-    return cols.reshape(groups, rows, x.shape[0] * prod(count))
+def _by_group(matrix: Any, groups: int) -> Any:
+    return matrix.reshape(groups, matrix.shape[0] // groups, matrix.shape[1])
+
+
+def _weight_matrix(w: Any, groups: int) -> Any:
+    return w.reshape(groups, w.shape[0] // groups, prod(w.shape[1:]))
+
+
+def _matrix(
+    xp: Any, batch: int, sizes: Any, kernel: Any, count: Any, stride: Any, padding: Padding, dilation: Any
+) -> WindowMatrix:
+    pairs = pads(sizes, kernel, stride, padding, dilation)
+    return WindowMatrix(xp, batch, sizes, kernel, count, stride, pairs, dilation)
 
 
 def _conv_forward(xp: Any, x: Any, w: Any, stride: Any, padding: Padding, dilation: Any, groups: int) -> Any:
-    kernel = w.shape[2:]
-    count = count_windows(x.shape[2:], kernel, stride, padding, dilation, "conv")
-    cols = _window_matrix(xp, x, kernel, count, stride, padding, dilation, groups)
-    features = xp.matmul(w.reshape(groups, w.shape[0] // groups, prod(w.shape[1:])), cols)
-    return _channels_first(features.reshape(w.shape[0], x.shape[0], *count))
+    count = count_windows(x.shape[2:], w.shape[2:], stride, padding, dilation, "conv")
+    matrix = _matrix(xp, x.shape[0], x.shape[2:], w.shape[2:], count, stride, padding, dilation)
+    windows = _by_group(matrix.windows(_channels_first(x)), groups)
+    return _channels_first(matrix.features(_weight_matrix(w, groups), windows))
 
 
 def _conv_transpose_forward(
@@ -76,19 +74,19 @@ def _conv_transpose_forward(
     sizes: Any = (
         like[0].shape[2:] if like else _transposed_sizes(count, kernel, stride, padding, dilation, output_padding)
     )
-    pairs = pads(sizes, kernel, stride, padding, dilation)
-    per_group = w.reshape(groups, w.shape[0] // groups, prod(w.shape[1:]))
-    cols = xp.matmul(per_group.swapaxes(1, 2), _grouped(_channels_first(g), groups))
-    channels = w.shape[1] * groups
-    cols = cols.reshape(channels, prod(kernel), g.shape[0], *count)
-    return _channels_first(add_columns(xp, cols, sizes, kernel, count, stride, pairs, dilation))
+    matrix = _matrix(xp, g.shape[0], sizes, kernel, count, stride, padding, dilation)
+    features = _by_group(matrix.laid(_channels_first(g)), groups)
+    windows = xp.matmul(_weight_matrix(w, groups).swapaxes(1, 2), features)
+    return _channels_first(matrix.images(windows.reshape(w.shape[1] * groups * prod(kernel), matrix.length)))
 
 
 def _conv_weight_forward(
     xp: Any, x: Any, g: Any, like: Any, stride: Any, padding: Padding, dilation: Any, groups: int
 ) -> Any:
-    cols = _window_matrix(xp, x, like.shape[2:], g.shape[2:], stride, padding, dilation, groups)
-    return xp.matmul(_grouped(_channels_first(g), groups), cols.swapaxes(1, 2)).reshape(like.shape)
+    matrix = _matrix(xp, x.shape[0], x.shape[2:], like.shape[2:], g.shape[2:], stride, padding, dilation)
+    windows = _by_group(matrix.windows(_channels_first(x)), groups)
+    features = _by_group(matrix.laid(_channels_first(g)), groups)
+    return xp.matmul(features, windows.swapaxes(1, 2)).reshape(like.shape)
 
 
 # ---- shapes ----

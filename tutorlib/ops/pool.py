@@ -15,7 +15,18 @@ from tutorlib.core.errors import ShapeError
 from tutorlib.core.graph import Op
 from tutorlib.ops.define import public, register
 from tutorlib.ops.elementwise import safe_mul
-from tutorlib.ops.windows import Padding, Pairs, count_windows, inside, padded, pads, pieces, space_of, window_attrs
+from tutorlib.ops.windows import (
+    Padding,
+    Pairs,
+    count_windows,
+    inside,
+    padded,
+    pads,
+    pieces,
+    reach,
+    space_of,
+    window_attrs,
+)
 
 
 def _geometry(sizes: Any, kernel: Any, stride: Any, padding: Padding, dilation: Any, op: str) -> tuple[Any, Pairs]:
@@ -50,39 +61,57 @@ def _max_pool_forward(xp: Any, x: Any, kernel: Any, stride: Any, padding: Paddin
 
 
 def _winners(
-    xp: Any, g_dtype: Any, x: Any, out: Any, kernel: Any, stride: Any, padding: Padding, dilation: Any
+    xp: Any, x: Any, out: Any, kernel: Any, stride: Any, padding: Padding, dilation: Any
 ) -> tuple[list[Any], Any, Pairs]:
-    """For each place of the kernel whether windows have their largest element there; and how many have each."""
+    """For each place of the kernel whether windows have their largest element there; and how many of them each window
+    has, None where surely one."""
     pairs = pads(x.shape[2:], kernel, stride, padding, dilation)
     # NaN equals nothing: padding wins no window, not even one whose elements are all −inf.
     around = padded(xp, x, pairs, np.nan)
     masks = [piece == out for piece in pieces(around, kernel, out.shape[2:], stride, dilation)]
-    number = masks[0].astype(g_dtype)
+    number = masks[0].astype(np.uint8 if len(masks) < 256 else np.int32)
     for mask in masks[1:]:
         number += mask
-    return masks, xp.maximum(number, 1), pairs
+    # On the host a look is cheap, and ties are rare.
+    tied = xp is not np or (number.size > 0 and number.max() > 1)
+    return masks, xp.maximum(number, 1) if tied else None, pairs
+
+
+def _shared(values: Any, number: Any) -> Any:
+    return values if number is None else values / number.astype(values.dtype)
+
+
+def _product_of(xp: Any, values: Any) -> Any:
+    """How to multiply a mask by ``values`` so that what is masked out is 0, even where values are not finite."""
+    return np.multiply if xp is np and np.isfinite(values).all() else safe_mul.on(xp)
 
 
 def _spread_forward(xp: Any, g: Any, x: Any, out: Any, **attrs: Any) -> Any:
-    masks, number, pairs = _winners(xp, g.dtype, x, out, **attrs)
-    share = g / number
+    masks, number, pairs = _winners(xp, x, out, **attrs)
+    share = _shared(g, number)
     sizes = tuple(n + before + after for n, (before, after) in zip(x.shape[2:], pairs, strict=True))
-    result = xp.zeros((*x.shape[:2], *sizes), g.dtype)
+    result = xp.zeros_like(x, dtype=g.dtype, shape=(*x.shape[:2], *sizes))
     places = pieces(result, attrs["kernel"], out.shape[2:], attrs["stride"], attrs["dilation"])
-    multiply = safe_mul.on(xp)
+    multiply = _product_of(xp, share)
+    apart = multiply is np.multiply and all(
+        s >= reach(k, d) for s, k, d in zip(attrs["stride"], attrs["kernel"], attrs["dilation"], strict=True)
+    )
     for place, mask in zip(places, masks, strict=True):
-        place += multiply(mask, share)
+        if apart:
+            np.multiply(mask, share, out=place)
+        else:
+            place += multiply(mask, share)
     return inside(result, pairs, x.shape[2:])
 
 
 def _collect_forward(xp: Any, gg: Any, x: Any, out: Any, **attrs: Any) -> Any:
-    masks, number, pairs = _winners(xp, gg.dtype, x, out, **attrs)
+    masks, number, pairs = _winners(xp, x, out, **attrs)
     places = pieces(padded(xp, gg, pairs), attrs["kernel"], out.shape[2:], attrs["stride"], attrs["dilation"])
-    multiply = safe_mul.on(xp)
-    total = xp.zeros(out.shape, gg.dtype)
+    multiply = _product_of(xp, gg)
+    total = xp.zeros_like(out, dtype=gg.dtype)
     for place, mask in zip(places, masks, strict=True):
         total += multiply(mask, place)
-    return total / number
+    return _shared(total, number)
 
 
 def _pooled(name: str, forward: Any, spread: Any, doc: str) -> Op:
@@ -146,7 +175,7 @@ def _avg_spread_forward(xp: Any, g: Any, like: Any, count_include_pad: bool, **a
     count, pairs = _geometry(like.shape[2:], **attrs, op="avg_pool")
     share = g / _numbers(xp, like.shape[2:], count, pairs, count_include_pad, g.dtype, **attrs)
     sizes = tuple(n + before + after for n, (before, after) in zip(like.shape[2:], pairs, strict=True))
-    result = xp.zeros((*like.shape[:2], *sizes), g.dtype)
+    result = xp.zeros_like(like, dtype=g.dtype, shape=(*like.shape[:2], *sizes))
     for place in pieces(result, attrs["kernel"], count, attrs["stride"], attrs["dilation"]):
         place += share
     return inside(result, pairs, like.shape[2:])

@@ -1,7 +1,7 @@
 """Sliding windows over the spatial axes of an image batch (batch, channels, *space): their arithmetic, and the two
 ops that copy windows out and add them back, ``unfold`` and ``fold``, each the gradient of the other.
 
-What is computed inside a window lives elsewhere: in ``conv`` and ``pool``.
+What is computed inside a window lives elsewhere: in ``conv`` (whose own copies are in ``im2col``) and ``pool``.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def padded(xp: Any, x: Any, pairs: Pairs, fill: Any = 0) -> Any:
     if not any(map(any, pairs)):
         return x
     sizes = tuple(n + before + after for n, (before, after) in zip(x.shape[2:], pairs, strict=True))
-    result = xp.full(x.shape[:2] + sizes, fill, x.dtype)
+    result = xp.full_like(x, fill, shape=x.shape[:2] + sizes)  # "like": the same order in memory
     inside(result, pairs, x.shape[2:])[...] = x
     return result
 
@@ -158,30 +158,6 @@ def pieces(
                 ),
             )
         ]
-
-
-def columns(xp: Any, x: Any, kernel: Any, count: Any, stride: Any, pairs: Pairs, dilation: Any) -> Any:
-    """All windows of x (A, B, *space), as (A, size of the kernel, B, *count): one plain copy a kernel place."""
-    x = padded(xp, x, pairs)
-    if prod(kernel) == 1 and all(s == 1 for s in stride):
-        return x[:, None]
-    result = xp.empty((x.shape[0], prod(kernel), x.shape[1], *count), x.dtype)
-    for i, piece in enumerate(pieces(x, kernel, count, stride, dilation)):
-        result[:, i] = piece
-    return result
-
-
-def add_columns(
-    xp: Any, cols: Any, sizes: Any, kernel: Any, count: Any, stride: Any, pairs: Pairs, dilation: Any
-) -> Any:
-    """What undoes ``columns``: each window's elements added at their places in an array (A, B, *sizes)."""
-    if prod(kernel) == 1 and all(s == 1 for s in stride) and not any(map(any, pairs)):
-        return cols[:, 0]
-    whole = tuple(n + before + after for n, (before, after) in zip(sizes, pairs, strict=True))
-    result = xp.zeros((cols.shape[0], cols.shape[2], *whole), cols.dtype)
-    for i, piece in enumerate(pieces(result, kernel, count, stride, dilation)):
-        piece += cols[:, i]
-    return inside(result, pairs, sizes)
 
 
 # ---- unfold and fold ----
