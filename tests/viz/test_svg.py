@@ -107,6 +107,7 @@ def test_no_text_is_wider_than_its_node():
 def test_a_value_that_is_not_finite_is_drawn_as_an_alert():
     view = tl.GraphView(tl.log(tl.tensor([0.0, 1.0], requires_grad=True)))
     assert KINDS["error"].light.stroke in view.svg()
+    assert "NaN, inf or an error" in texts(view.svg())
     assert KINDS["error"].light.stroke not in tl.GraphView(tl.exp(tl.tensor([0.0, 1.0], requires_grad=True))).svg()
 
 

@@ -76,7 +76,7 @@ def fill_values(drawing: Drawing, inputs: Mapping[Any, Any]) -> bool:
 
 def _mark_error(drawing: Drawing, node: Any, error: TutorlibError) -> None:
     shown = drawing.node(drawing.ids[id(node)])
-    shown["kind"], shown["letter"] = "error", "NaN"
+    shown["kind"], shown["letter"] = "error", "!"
     shown["note"] = str(error).splitlines()[0][:300]
     said = shown["note"] if shown["note"].startswith(shown["op"]) else f"{shown['label']}: {shown['note']}"
     drawing.notes.append(said)

@@ -32,7 +32,7 @@ def graph_svg(spec: dict[str, Any], theme: str = "light") -> str:
     """Draw a GraphView spec as it stands at the end of its trace; `theme` is "light" or "dark"."""
     graph, places, values = spec["graph"], spec["layout"], spec["values"]
     wide, high = places["size"]
-    legend, legend_width, legend_height = _legend(graph, theme, max(wide, 320.0))
+    legend, legend_width, legend_height = _legend(graph, values, theme, max(wide, 320.0))
     width, height = max(wide, legend_width), high + legend_height
     shift = (width - wide) / 2
     ink = TEXT[theme]
@@ -63,8 +63,7 @@ def _node(node: dict[str, Any], box: list[float], values: dict[str, Any], theme:
     """One node. `detail` 2: all of its face; 1: no picture; 0: its name only, else a large graph weighs megabytes."""
     x, y, w, _ = box
     value = values.get(node.get("value") or "")
-    bad = value is not None and (value["stats"]["nan"] or value["stats"]["inf"])
-    look, ink = role("error" if bad else node["kind"]), TEXT[theme]
+    look, ink = role("error" if _is_bad(node, values) else node["kind"]), TEXT[theme]
     paint = look.paint(theme)
     shown = face(node, value)
     middle = x + w / 2 + (2.5 if look.shape == "drum" else 0)
@@ -94,6 +93,11 @@ def _node(node: dict[str, Any], box: list[float], values: dict[str, Any], theme:
         out.append(text(x + w, y + 4, "!", 12, CARD[theme][0], "middle", bold=True))
     out.append("</g>")
     return "".join(out)
+
+
+def _is_bad(node: dict[str, Any], values: dict[str, Any]) -> bool:
+    value = values.get(node.get("value") or "")
+    return value is not None and bool(value["stats"]["nan"] or value["stats"]["inf"])
 
 
 def _scopes(graph: dict[str, Any], places: dict[str, list[float]], theme: str) -> list[str]:
@@ -129,10 +133,10 @@ def _edge_label(edge: dict[str, Any], points: list[list[float]], theme: str) -> 
     return out + line(f"M{num(x)} {num(y + 2)}h{num(wide)}", KINDS["shared"].paint(theme).stroke, 1.5)
 
 
-def _legend(graph: dict[str, Any], theme: str, width: float) -> tuple[str, float, float]:
+def _legend(graph: dict[str, Any], values: dict[str, Any], theme: str, width: float) -> tuple[str, float, float]:
     """The signs in use, with their names, in rows no wider than `width`."""
     ink = TEXT[theme]
-    kinds = {node["kind"] for node in graph["nodes"]}
+    kinds = {"error" if _is_bad(node, values) else node["kind"] for node in graph["nodes"]}
     flows = {edge["kind"] for edge in graph["edges"]}
     entries = []
     for kind in LEGEND_KINDS:
