@@ -91,6 +91,15 @@ def _transfer_forward(xp: Any, x: Any, where: Any) -> Any:
 
 
 transfer = public(
-    register(Op("transfer", _transfer_forward, lambda x, where: _same(x), (_transferred,), flags={"linear"})),
+    register(
+        Op(
+            "transfer",
+            _transfer_forward,
+            lambda x, where: _same(x),
+            (_transferred,),
+            flags={"linear"},
+            doc="x on another device; the gradient travels back to where x is.",
+        )
+    ),
     "transfer",
 )

@@ -79,7 +79,16 @@ def _print_forward(xp: Any, x: Any, message: str) -> Any:
     return x[...]
 
 
-_print: Op = register(Op("print", _print_forward, _same, (lambda g, out, x, message: g,), flags={"linear", "effect"}))
+_print: Op = register(
+    Op(
+        "print",
+        _print_forward,
+        _same,
+        (lambda g, out, x, message: g,),
+        flags={"linear", "effect"},
+        doc="x, printed whenever it is computed.",
+    )
+)
 
 
 @public

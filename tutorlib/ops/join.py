@@ -83,6 +83,7 @@ _part: Op = register(
         lambda g, *parts, axis, index: AVal(parts[index].shape, g.dtype),
         _part_vjp,
         flags={"linear", "view"},
+        doc="The piece of g that belongs to parts[index]: what undoes concatenate.",
     )
 )
 

@@ -83,7 +83,15 @@ def _topk_forward(xp: Any, x: Any, k: int, axis: int, largest: bool) -> Any:
     return _argsort_forward(xp, x, axis, largest)[(slice(None),) * axis + (slice(k),)]
 
 
-_topk: Op = register(Op("topk_indices", _topk_forward, _topk_infer, flags={"nondiff"}))
+_topk: Op = register(
+    Op(
+        "topk_indices",
+        _topk_forward,
+        _topk_infer,
+        flags={"nondiff"},
+        doc="Where the k largest (or smallest) elements along axis are, the largest first.",
+    )
+)
 
 
 @public
