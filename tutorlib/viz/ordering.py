@@ -20,7 +20,7 @@ __all__ = ["Placed", "arrange", "count_crossings"]
 GAP_X = 28.0
 GAP_COMPANION = 26.0
 DUMMY_GAP = 14.0
-SWEEPS = 8
+SWEEPS = 6
 STRAIGHTENINGS = 6
 FALLBACK = 0.05
 WIDEST = 400
@@ -43,9 +43,12 @@ def count_crossings(upper: Sequence[int], lower: Sequence[int]) -> int:
     >>> count_crossings([0, 1], [1, 0]), count_crossings([0, 1], [0, 1]), count_crossings([0, 0], [1, 0])
     (1, 0, 0)
     """
+    ends = [low for _, low in sorted(zip(upper, lower, strict=True))]
+    if ends == sorted(ends):
+        return 0
     seen: list[int] = []
     crossings = 0
-    for _, low in sorted(zip(upper, lower, strict=True)):
+    for low in ends:
         crossings += len(seen) - bisect_right(seen, low)
         insort(seen, low)
     return crossings
@@ -126,7 +129,7 @@ class _Block:
         gaps = self._crossings()
         best, fewest, since = [list(row) for row in self.cells], sum(gaps), 0
         for sweep in range(SWEEPS):
-            if not fewest or since > 2:
+            if not fewest or since > 1:
                 break
             down = sweep % 2 == 0
             near = self.above if down else self.below
