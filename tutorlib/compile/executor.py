@@ -71,8 +71,11 @@ class Plan:
         held = [*arrays, *(storage.value for _, storage in self._shared), *(value for _, value in self._constants)]
         return result.copy() if result.base is not None or any(result is array for array in held) else result
 
-    def run(self, arrays: Sequence[Any]) -> list[Any]:
-        """The values of the outputs, as arrays that may share memory with inputs or shared variables."""
+    def run(self, arrays: Sequence[Any], likes: dict[int, Any] | None = None) -> list[Any]:
+        """The values of the outputs, as arrays that may share memory with inputs or shared variables.
+
+        ``likes``, when given, is filled with the shape and dtype of every value, by id of variable.
+        """
         values: list[Any] = [None] * self._size
         for slot, value in self._constants:
             values[slot] = value
@@ -88,6 +91,9 @@ class Plan:
                 else:
                     for out, part in zip(outs, result, strict=True):
                         values[out] = part
+                if likes is not None:
+                    for var, out in zip(node.outputs, outs, strict=True):
+                        likes[id(var)] = (np.shape(values[out]), getattr(values[out], "dtype", None))
                 for slot in dead:
                     values[slot] = None
         return [values[i] for i in self._outputs]

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from tutorlib.core.backend import put, quiet
+from tutorlib.core.backend import module_of, put, quiet, tag
 from tutorlib.core.dispatch import as_symbol, enable_grad
 from tutorlib.core.errors import (
     DisconnectedError,
@@ -56,8 +56,11 @@ def seed_of(root: Any, cotangent: Any, what: str) -> Any:
                 f"{what} of a value of shape {shape_text(shape)}: only a single number has *the* gradient",
                 fix="reduce it first: cost.sum() or cost.mean(); or weigh its elements by passing a cotangent",
             )
-        ones = np.ones(shape, root.dtype)
-        return Constant(ones) if isinstance(root, Symbol) else put(ones, root.device)
+        if isinstance(root, Symbol):
+            return Constant(np.ones(shape, root.dtype))
+        where = root.device
+        # Made on the GPU, not moved there.
+        return module_of(where).ones_like(root._data) if where.kind == "gpu" else tag(np.ones(shape, root.dtype), where)
     seed = cotangent if isinstance(cotangent, Var) else np.asarray(cotangent)
     if isinstance(root, Symbol):
         seed = as_symbol(seed)

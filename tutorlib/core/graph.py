@@ -326,7 +326,9 @@ class Shared(Symbol):
 
         It is copied unless ``borrow=True``. Raises UpdateTypeError for another dtype, ShapeError for another shape.
         """
-        self.storage.write(fitting(value, self, borrow), by="set_value")
+        new = fitting(value, self, borrow)
+        self.storage.lent = borrow
+        self.storage.write(new, by="set_value")
 
 
 def fitting(value: Any, like: Shared, borrow: bool = False) -> Any:
