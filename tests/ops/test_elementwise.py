@@ -242,8 +242,18 @@ def test_slopes_at_infinity_are_their_limits(mode):
         np.testing.assert_array_equal(slopes(getattr(tl, name), ends, mode=mode)[0], limits, err_msg=name)
 
 
-def test_sigmoid_keeps_its_digits_far_below_0():
-    assert tl.sigmoid(-40.0) == pytest.approx(4.248354255291589e-18, rel=1e-14)
+@pytest.mark.parametrize("mode", MODES)
+def test_sigmoid_keeps_its_digits_far_below_0(mode):
+    assert value(tl.sigmoid, -40.0, mode=mode) == pytest.approx(4.248354255291589e-18, rel=1e-14)
+    assert value(lambda x: tl.log(tl.sigmoid(x)), -40.0, mode=mode) == pytest.approx(-40.0, rel=1e-15)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_where_of_a_computed_branch_and_a_constant(mode):
+    x = np.array([-1.0, 2.0])
+    assert value(lambda v: tl.where(v > 0, v * 3.0, 0.0), x, mode=mode).tolist() == [0.0, 6.0]
+    assert value(lambda v: tl.where(v > 0, 0.0, v * 3.0), x, mode=mode).tolist() == [-3.0, 0.0]
+    assert value(lambda v: tl.where(v > 0, v * 3.0, v * 2.0), x, mode=mode).tolist() == [-2.0, 6.0]
 
 
 def test_log_of_logaddexp_does_not_overflow():

@@ -26,8 +26,15 @@ def register(op: Op) -> Op:
 
 
 def public(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
-    """Make ``function`` reachable as an operator or method of variables, and as ``tl.NAME``."""
-    setattr(OPS, name or function.__name__, function)
+    """Make ``function`` reachable as an operator or method of variables, and as ``tl.NAME``.
+
+    It may take the place of the table's op of that name, which it wraps. Raises TutorlibError for a name that another
+    function has.
+    """
+    name = name or function.__name__
+    if not isinstance(vars(OPS).get(name), Op | None):
+        raise TutorlibError(f"another function is called tl.{name} already")
+    setattr(OPS, name, function)
     return function
 
 
