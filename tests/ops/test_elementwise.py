@@ -116,6 +116,23 @@ def test_tests_of_kind_are_numpys(name, mode):
     np.testing.assert_array_equal(value(getattr(tl, name), x, mode=mode), getattr(np, name)(x))
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("dtype", ["bool", "int64", "uint8"])
+def test_bit_operators_are_numpys(dtype, mode):
+    x, y = np.array([0, 1, 6], dtype), np.array([1, 1, 3], dtype)
+    for operator in (lambda a, b: a & b, lambda a, b: a | b, lambda a, b: a ^ b, lambda a, b: ~a):
+        got = value(operator, x, y, mode=mode)
+        assert got.dtype == np.dtype(dtype)
+        np.testing.assert_array_equal(got, operator(x, y))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_bit_operators_refuse_floats_and_say_what_to_write(mode):
+    for operator in (lambda x: x & (x > 0), lambda x: ~x):
+        with pytest.raises(tl.DTypeError, match="compare first"):
+            value(operator, np.array([1.0]), mode=mode)
+
+
 def test_where_chooses():
     mask = data(SHAPE, bool)
     check(tl.where, mask, data(SHAPE), data(SHAPE[1:], seed=1), like=jnp.where)

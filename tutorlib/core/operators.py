@@ -106,28 +106,28 @@ class Operators:
         return OPS.ge(self, other)
 
     def __and__(self, other: Any) -> Any:
-        return OPS.logical_and(self, other)
+        return OPS.bitwise_and(self, other)
 
     def __rand__(self, other: Any) -> Any:
-        return OPS.logical_and(other, self)
+        return OPS.bitwise_and(other, self)
 
     def __or__(self, other: Any) -> Any:
-        return OPS.logical_or(self, other)
+        return OPS.bitwise_or(self, other)
 
     def __ror__(self, other: Any) -> Any:
-        return OPS.logical_or(other, self)
+        return OPS.bitwise_or(other, self)
 
     def __xor__(self, other: Any) -> Any:
-        return OPS.logical_xor(self, other)
+        return OPS.bitwise_xor(self, other)
 
     def __rxor__(self, other: Any) -> Any:
-        return OPS.logical_xor(other, self)
+        return OPS.bitwise_xor(other, self)
 
     def __round__(self, decimals: int | None = None) -> Any:
         return OPS.round(self, decimals or 0)
 
     def __invert__(self) -> Any:
-        return OPS.logical_not(self)
+        return OPS.invert(self)
 
     def __getitem__(self, index: Any) -> Any:
         return OPS.getitem(self, index)

@@ -22,10 +22,6 @@ _UFUNCS = {op.ufunc: name for name, op in TABLE.items() if op.ufunc}
 _UFUNCS |= {
     "divide": "div",
     "power": "pow",
-    "bitwise_and": "logical_and",
-    "bitwise_or": "logical_or",
-    "bitwise_xor": "logical_xor",
-    "invert": "logical_not",
     "fabs": "abs",
     "positive": "identity",
     "rint": "round",
