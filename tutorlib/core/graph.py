@@ -31,7 +31,7 @@ class Op:
             They need not undo broadcasting nor restore dtypes: the gradient walk does. None: not differentiable.
         c: the C expression of an elementwise op, with ``{0} {1}`` for its operands.
         flags: of "elementwise", "linear", "view", "random", "nondiff", "stretches" (a non-elementwise op that
-            broadcasts an input).
+            broadcasts an input), "moves" (the result is on a device of its own).
         ufunc: the NumPy ufunc of the same meaning, called directly in place of ``forward``.
     """
 
@@ -221,6 +221,12 @@ class Var(Operators):
     numpy_function: ClassVar[Callable[..., Any]]
     # Set by tutorlib: draws the graph where a notebook can show it. The core knows no drawing.
     display: ClassVar[Callable[[Any], None] | None] = None
+
+    def _ipython_display_(self) -> None:
+        """A cell's last line: a result shows its graph, a leaf its text (IPython's next choice after this error)."""
+        if Var.display is None or self.node is None:
+            raise NotImplementedError
+        Var.display(self)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(repr(self))
