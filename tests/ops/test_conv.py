@@ -89,6 +89,24 @@ def test_a_depthwise_convolution_convolves_each_channel_alone() -> None:
     np.testing.assert_allclose(value(lambda a, b: tl.conv2d(a, b, groups=3), x, w), np.concatenate(alone, 1), 1e-12)
 
 
+@pytest.mark.parametrize("stride", [1, 2])
+def test_a_result_in_another_memory_order_convolves_and_pools_the_same(stride: int) -> None:
+    x, w = data((2, 3, 6, 5), seed=1), data((3, 3, 3, 3), seed=2)
+
+    def twice(a: Any, b: Any, inner: Any) -> Any:
+        return tl.max_pool2d(tl.conv2d(inner(tl.conv2d(a, b, padding=1)), b, stride=stride), 2, stride=1, padding=1)
+
+    def copied(h: Any) -> Any:
+        return tl.reshape(tl.reshape(h, (-1,)), (2, 3, 6, 5))
+
+    for mine, other in zip(
+        [value(lambda a, b: twice(a, b, lambda h: h), x, w), *backward(lambda a, b: twice(a, b, lambda h: h), x, w)],
+        [value(lambda a, b: twice(a, b, copied), x, w), *backward(lambda a, b: twice(a, b, copied), x, w)],
+        strict=True,
+    ):
+        np.testing.assert_allclose(mine, other, 1e-12)
+
+
 def test_the_kernel_is_not_flipped() -> None:
     x = np.array([[[0.0, 0.0, 1.0, 0.0, 0.0]]])
     w = np.array([[[1.0, 2.0, 3.0]]])
@@ -207,7 +225,7 @@ def test_unfold_makes_one_column_a_window() -> None:
     )
 
 
-@quick
+@settings(quick, max_examples=10)
 @given(geometries())
 def test_unfold_and_fold_are_each_others_gradient(g: dict[str, Any]) -> None:
     more = {k: g[k] for k in ("stride", "padding", "dilation")}

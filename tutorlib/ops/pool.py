@@ -6,6 +6,7 @@ Windows are worked through axis by axis and place by place, on views: nothing is
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -154,14 +155,16 @@ _max_pool_collect: Op = register(
 
 
 def _numbers(xp: Any, sizes: Any, count: Any, pairs: Pairs, count_include_pad: bool, dtype: Any, **attrs: Any) -> Any:
-    """How many elements each window averages: an array over windows, without batch and channels."""
-    total = np.ones((), np.int64)
+    """How many elements each window averages: a number, or an array over windows without batch and channels."""
+    if count_include_pad or not any(map(any, pairs)):
+        return prod(attrs["kernel"])
+    total: Any = 1
     axes = zip(sizes, attrs["kernel"], count, attrs["stride"], pairs, attrs["dilation"], strict=True)
     for size, k, n, step, (before, _), gap in axes:
-        at = np.arange(n)[:, None] * step + np.arange(k) * gap - before
-        here = np.full(n, k) if count_include_pad else ((at >= 0) & (at < size)).sum(axis=1)
-        total = total[..., None] * np.maximum(here, 1)
-    return xp.asarray(total.astype(dtype))
+        at = xp.arange(n)[:, None] * step + xp.arange(k) * gap - before
+        here = xp.maximum(((at >= 0) & (at < size)).sum(axis=1), 1).astype(dtype)
+        total = here if type(total) is int else total[..., None] * here
+    return total
 
 
 def _avg_pool_forward(xp: Any, x: Any, count_include_pad: bool, **attrs: Any) -> Any:
