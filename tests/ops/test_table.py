@@ -35,6 +35,8 @@ OWN_INPUTS = {
     "clip": (between(-1, 2, 9), np.full(9, 0.1), np.full(9, 0.8)),
     **dict.fromkeys(["logical_and", "logical_or", "logical_xor"], (MASK, ~MASK)),
     "logical_not": (MASK,),
+    **dict.fromkeys(["bitwise_and", "bitwise_or", "bitwise_xor"], (np.array([6, 5, 0]), np.array([3, 3, 3]))),
+    "invert": (np.array([6, 5, 0]),),
 }
 OWN_CALLS = {"cast": lambda x: tl.cast(x, "float32").astype("float64"), "round": lambda x: tl.round(x)}
 

@@ -216,7 +216,10 @@ def _dynamic_grad(
         with quiet():
             walk(ARRAYS, order, cotangents, lambda v: id(v) in path, keep)
     found = [cotangents.get(id(v)) for v in wrt]
-    return [g if g is None or isinstance(g, Tensor) else Tensor(np.asarray(g)) for g in found], path
+    return [
+        g if g is None or isinstance(g, Tensor) else Tensor(np.asarray(g) if isinstance(g, np.generic) else g)
+        for g in found
+    ], path
 
 
 def _symbolic_grad(roots: list[tuple[Any, Any]], wrt: list[Any], blocked: list[Any]) -> tuple[list[Any], set[int]]:

@@ -157,7 +157,7 @@ def run(op: Op, arrays: Any, attrs: dict[str, Any]) -> Any:
         raise explained(op, arrays, attrs, error) from None
     finally:
         unsilence(token)
-    return tag(result, where) if where.kind == "cpu" and where.number else result
+    return tag(result, where) if where.kind == "cpu" and where.number and "moves" not in op.flags else result
 
 
 def explained(op: Op, values: Any, attrs: dict[str, Any], error: Exception) -> TutorlibError:

@@ -97,7 +97,7 @@ transfer = public(
             _transfer_forward,
             lambda x, where: _same(x),
             (_transferred,),
-            flags={"linear"},
+            flags={"linear", "moves"},
             doc="x on another device; the gradient travels back to where x is.",
         )
     ),
