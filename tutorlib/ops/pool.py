@@ -87,9 +87,18 @@ def _product_of(xp: Any, values: Any) -> Any:
     return np.multiply if xp is np and np.isfinite(values).all() else safe_mul.on(xp)
 
 
+def _in_the_order_of(xp: Any, like: Any, values: Any) -> Any:
+    """values, in the memory order of ``like``: NumPy is slow at combining two orders place by place."""
+    if xp is not np or values.strides == like.strides:
+        return values
+    result = np.empty_like(like, dtype=values.dtype)
+    result[...] = values
+    return result
+
+
 def _spread_forward(xp: Any, g: Any, x: Any, out: Any, **attrs: Any) -> Any:
     masks, number, pairs = _winners(xp, x, out, **attrs)
-    share = _shared(g, number)
+    share = _in_the_order_of(xp, out, _shared(g, number))
     sizes = tuple(n + before + after for n, (before, after) in zip(x.shape[2:], pairs, strict=True))
     result = xp.zeros_like(x, dtype=g.dtype, shape=(*x.shape[:2], *sizes))
     places = pieces(result, attrs["kernel"], out.shape[2:], attrs["stride"], attrs["dilation"])
