@@ -9,23 +9,23 @@ from typing import Any, cast
 
 import numpy as np
 
-from tutorlib.core.backend import module_of, put, quiet, tag
-from tutorlib.core.dispatch import as_symbol, enable_grad
+from tutorlib.core.backend import quiet
+from tutorlib.core.dispatch import enable_grad
 from tutorlib.core.errors import (
     DisconnectedError,
     DTypeError,
     ModeMixError,
     NotDifferentiableError,
     ShapeError,
-    shape_text,
 )
-from tutorlib.core.graph import Constant, Symbol, Var, label
+from tutorlib.core.graph import Symbol, Var, label
 from tutorlib.core.hold import release
 from tutorlib.core.operators import OPS
 from tutorlib.core.parameter import Parameter
+from tutorlib.core.paths import gradient_paths
 from tutorlib.core.tensor import Tensor
 from tutorlib.core.toposort import toposort
-from tutorlib.core.walk import ARRAYS, SYMBOLS, TENSORS, dependents, walk
+from tutorlib.core.walk import ARRAYS, SYMBOLS, TENSORS, dependents, seed_of, walk
 
 _seq = attrgetter("seq")
 
@@ -45,36 +45,6 @@ def recorded_nodes(roots: Sequence[Tensor]) -> list[Tensor]:
         found[id(node)] = node
         stack.extend(v for v in node.inputs if isinstance(v, Tensor))
     return sorted(found.values(), key=_seq, reverse=True)
-
-
-def seed_of(root: Any, cotangent: Any, what: str) -> Any:
-    """The cotangent to start from, of the root's shape and dtype: an array for a tensor, a symbol for a symbol."""
-    shape = root.shape
-    if cotangent is None:
-        if None in shape or int(np.prod(shape)) != 1:
-            raise ShapeError(
-                f"{what} of a value of shape {shape_text(shape)}: only a single number has *the* gradient",
-                fix="reduce it first: cost.sum() or cost.mean(); or weigh its elements by passing a cotangent",
-            )
-        if isinstance(root, Symbol):
-            return Constant(np.ones(shape, root.dtype))
-        where = root.device
-        # Made on the GPU, not moved there.
-        return module_of(where).ones_like(root._data) if where.kind == "gpu" else tag(np.ones(shape, root.dtype), where)
-    seed = cotangent if isinstance(cotangent, Var) else np.asarray(cotangent)
-    if isinstance(root, Symbol):
-        seed = as_symbol(seed)
-    given = seed.shape
-    if len(given) != len(shape) or any(None not in (a, b) and a != b for a, b in zip(given, shape, strict=True)):
-        raise ShapeError(
-            "the cotangent passed in must have the shape of the value",
-            shapes=[shape, given],
-            fix="give one number for each element",
-        )
-    if isinstance(root, Symbol):
-        return OPS.cast(seed, root.dtype)
-    seed = seed._data if isinstance(seed, Tensor) else seed
-    return put(seed if seed.dtype == root.dtype else seed.astype(root.dtype), root.device)
 
 
 # ---- Tensor.backward ----
@@ -243,6 +213,7 @@ def grad(
     consider_constant: Sequence[Any] = (),
     disconnected: str = "raise",
     create_graph: bool = True,
+    return_paths: bool = False,
 ) -> Any:
     """The gradient of ``cost`` with respect to ``wrt``, in the mode of ``cost``.
 
@@ -254,6 +225,8 @@ def grad(
         consider_constant: variables (or one) that no gradient goes through.
         disconnected: "raise", "zero" or "none": what to answer for a variable that ``cost`` does not depend on.
         create_graph: dynamic mode only: record the gradient's own computation, so that it can be differentiated again.
+        return_paths: return ``(gradients, paths)``; ``paths`` has the form of ``wrt`` and holds for each variable the
+            list of ``GradientPath`` whose contributions add up to its gradient.
 
     Returns gradients with the shape and dtype of their variables: tensors, or symbols that a function can compute.
 
@@ -287,9 +260,13 @@ def grad(
         g if g is not None else _missing(var, _reaches(costs, var, path), disconnected)
         for var, g in zip(variables, found, strict=True)
     ]
-    if many:
-        return type(wrt)(answers)
-    return answers[0]
+    gradients = type(wrt)(answers) if many else answers[0]
+    if not return_paths:
+        return gradients
+    if cost is None or known:
+        raise NotDifferentiableError("paths start at one cost", fix="leave known out, or return_paths")
+    paths = [gradient_paths(cost, var, cotangent=cotangent) for var in variables]
+    return gradients, type(wrt)(paths) if many else paths[0]
 
 
 def _checked_roots(cost: Any, cotangent: Any, known: Mapping[Any, Any] | None) -> list[tuple[Var, Any]]:

@@ -25,11 +25,13 @@ from tutorlib.core.tensor import Tensor
 
 
 class _State(threading.local):
-    """Whether tensors are recorded and whether parameters build symbols; per thread, as a `with` block is."""
+    """Whether tensors are recorded, whether parameters build symbols, and the body (of a loop) being traced, if any;
+    per thread, as a `with` block is."""
 
     def __init__(self) -> None:
         self.recording = True
         self.static = False
+        self.body: Any = None
 
 
 state = _State()

@@ -49,6 +49,7 @@ class TutorlibError(Exception):
         self.wrong_dims = tuple(wrong_dims)
         self.fix = fix
         self.source = source if source is not None else resolve(mark(2))
+        self.placed = False  # whether the line is known to be that of the failing node
         super().__init__(says)
 
     def __str__(self) -> str:
@@ -150,6 +151,9 @@ class FreedGraphError(TutorlibError, RuntimeError):
 
 
 def note_source(error: Any, source: SourceLine | None) -> None:
-    """Say on ``error`` that it belongs to ``source``, the line that made the failing node."""
-    if isinstance(error, TutorlibError) and source is not None:
-        error.source = source
+    """Say on ``error`` that it belongs to ``source``, the line that made the failing node.
+
+    The innermost node counts: in a loop's body that is the line in the body, not the loop's.
+    """
+    if isinstance(error, TutorlibError) and source is not None and not error.placed:
+        error.source, error.placed = source, True

@@ -260,7 +260,8 @@ class Symbol(Var):
     def _no_value(self, what: str) -> ModeMixError:
         return ModeMixError(
             f"{what} needs a value, and the symbol {label(self)} has none while the graph is built",
-            fix="use tl.where(condition, a, b) in the graph, or compute a value first: expr.eval({x: …})",
+            fix="put the choice into the graph: tl.ifelse(condition, lambda: a, lambda: b), element by element tl.where, a "
+            "loop tl.while_loop; or compute a value first: expr.eval({x: …})",
         )
 
     def __bool__(self) -> bool:

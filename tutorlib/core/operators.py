@@ -88,9 +88,14 @@ class Operators:
         return OPS.abs(self)
 
     def __eq__(self, other: Any) -> Any:
+        # Elementwise, but a variable is no None and no text: `if x == None` gets its plain answer.
+        if other is None or isinstance(other, str):
+            return NotImplemented
         return OPS.eq(self, other)
 
     def __ne__(self, other: Any) -> Any:
+        if other is None or isinstance(other, str):
+            return NotImplemented
         return OPS.ne(self, other)
 
     def __lt__(self, other: Any) -> Any:

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from tutorlib.core.autodiff import seed_of
 from tutorlib.core.backend import quiet
 from tutorlib.core.errors import TutorlibError
 from tutorlib.core.graph import Symbol
 from tutorlib.core.tensor import Tensor
 from tutorlib.core.toposort import toposort
-from tutorlib.core.walk import ARRAYS, SYMBOLS, dependents, pulled_back
+from tutorlib.core.walk import ARRAYS, SYMBOLS, dependents, pulled_back, seed_of
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class GradientPath:
         return f"<path {' → '.join(node.op.name for node in self.nodes) or 'the cost itself'}: {self.contribution!r}>"
 
 
-def gradient_paths(cost: Any, wrt: Any, *, limit: int = 1_000) -> list[GradientPath]:
+def gradient_paths(cost: Any, wrt: Any, *, cotangent: Any = None, limit: int = 1_000) -> list[GradientPath]:
     """Every path from ``cost`` to ``wrt`` with its part of the gradient, in the order the inputs stand in the graph.
 
     Raises TutorlibError when there are more than ``limit`` paths: their number can double with every node.
@@ -46,7 +45,7 @@ def gradient_paths(cost: Any, wrt: Any, *, limit: int = 1_000) -> list[GradientP
     symbolic = isinstance(cost, Symbol)
     path = dependents(toposort([cost]), [wrt], [])
     domain = SYMBOLS if symbolic else ARRAYS
-    seed = seed_of(cost, None, "gradient_paths()")
+    seed = seed_of(cost, cotangent, "gradient_paths()")
     found: list[GradientPath] = []
     stack: list[tuple[Any, Any, tuple[Any, ...]]] = [(cost, seed, ())]
     with quiet():

@@ -10,9 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from tutorlib.core import observe
-from tutorlib.core.errors import FreedGraphError, StaleValueError
-from tutorlib.core.graph import Constant, Meta, Symbol, building, label
+from tutorlib.core.backend import module_of, put, tag
+from tutorlib.core.dispatch import as_symbol
+from tutorlib.core.errors import FreedGraphError, ShapeError, StaleValueError, shape_text
+from tutorlib.core.graph import Constant, Meta, Symbol, Var, building, label
 from tutorlib.core.operators import OPS
 from tutorlib.core.tensor import Tensor
 
@@ -222,3 +226,36 @@ def _see_symbols(node: Any) -> tuple[Any, Sequence[Any]]:
 ARRAYS = Domain(_see_arrays, _fit_array, builds=False)
 TENSORS = Domain(_see_tensors, _fit_tensor, builds=True)
 SYMBOLS = Domain(_see_symbols, _fit_symbol, builds=True)
+
+
+# ---- where a walk starts ----
+
+
+def seed_of(root: Any, cotangent: Any, what: str) -> Any:
+    """The cotangent to start from, of the root's shape and dtype: an array for a tensor, a symbol for a symbol."""
+    shape = root.shape
+    if cotangent is None:
+        if None in shape or int(np.prod(shape)) != 1:
+            raise ShapeError(
+                f"{what} of a value of shape {shape_text(shape)}: only a single number has *the* gradient",
+                fix="reduce it first: cost.sum() or cost.mean(); or weigh its elements by passing a cotangent",
+            )
+        if isinstance(root, Symbol):
+            return Constant(np.ones(shape, root.dtype))
+        where = root.device
+        # Made on the GPU, not moved there.
+        return module_of(where).ones_like(root._data) if where.kind == "gpu" else tag(np.ones(shape, root.dtype), where)
+    seed = cotangent if isinstance(cotangent, Var) else np.asarray(cotangent)
+    if isinstance(root, Symbol):
+        seed = as_symbol(seed)
+    given = seed.shape
+    if len(given) != len(shape) or any(None not in (a, b) and a != b for a, b in zip(given, shape, strict=True)):
+        raise ShapeError(
+            "the cotangent passed in must have the shape of the value",
+            shapes=[shape, given],
+            fix="give one number for each element",
+        )
+    if isinstance(root, Symbol):
+        return OPS.cast(seed, root.dtype)
+    seed = seed._data if isinstance(seed, Tensor) else seed
+    return put(seed if seed.dtype == root.dtype else seed.astype(root.dtype), root.device)

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from tutorlib.core.autodiff import last_cost, seed_of
+from tutorlib.core.autodiff import last_cost
 from tutorlib.core.backend import quiet, to_host
 from tutorlib.core.errors import MissingInputError, ModeMixError
 from tutorlib.core.graph import Symbol, Var, label
 from tutorlib.core.tensor import Tensor
 from tutorlib.core.toposort import leaves_of, toposort
-from tutorlib.core.walk import ARRAYS, dependents, pulled_back
+from tutorlib.core.walk import ARRAYS, dependents, pulled_back, seed_of
 from tutorlib.messages import message
 from tutorlib.tools.replay import replay
 
