@@ -1,0 +1,165 @@
+"""Changing a tensor in place, and the learner's own arrays that a recorded graph still needs."""
+
+import numpy as np
+import pytest
+
+import tutorlib as tl
+
+
+def leaf(value, name=None):
+    return tl.tensor(value, requires_grad=True, name=name)
+
+
+# ---- writing in place ----
+
+
+def test_a_plain_tensor_may_be_changed_in_place():
+    t = tl.tensor([1.0, 2.0, 3.0])
+    same = t
+    t += 1
+    t *= np.array([1.0, 2.0, 3.0])
+    t -= tl.tensor(1.0)
+    t /= 2
+    assert same is t
+    assert t.tolist() == [0.5, 2.5, 5.5]
+
+
+def test_assignment_by_every_kind_of_index():
+    t = tl.tensor(np.zeros((2, 3)))
+    t[0, 0] = 1
+    t[1] = [4.0, 5.0, 6.0]
+    t[tl.tensor(0), tl.tensor([1, 2])] = 7.0
+    t[t == 7.0] = tl.tensor(8.0)
+    t[..., -1:] = np.array([[9.0], [9.0]])
+    assert t.tolist() == [[1.0, 8.0, 9.0], [4.0, 5.0, 9.0]]
+
+
+def test_assignment_does_not_reach_what_was_read_before():
+    t = tl.tensor([1.0, 2.0])
+    array, alias = t.numpy(), t.detach()
+    t[0] = 100.0
+    assert array.tolist() == [1.0, 2.0]
+    assert alias.tolist() == [1.0, 2.0]
+
+
+def test_assignment_that_does_not_fit_is_refused_and_changes_nothing():
+    t = tl.tensor([1.0, 2.0, 3.0])
+    with pytest.raises(tl.ShapeError, match="does not fit"):
+        t[:] = [1.0, 2.0]
+    with pytest.raises(tl.OutOfBoundsError, match="out of bounds"):
+        t[3] = 0.0
+    with pytest.raises(tl.OutOfBoundsError, match="too many"):
+        t[0, 0] = 0.0
+    with pytest.raises(tl.ModeMixError, match="not a symbol"):
+        t[0] = tl.scalar("s")
+    assert t.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_in_place_arithmetic_keeps_shape_and_dtype_or_is_refused():
+    t = tl.tensor([1, 2])
+    with pytest.raises(tl.DTypeError, match="float64"):
+        t += 0.5
+    with pytest.raises(tl.ShapeError):
+        t += np.ones((2, 2), int)
+    narrow = tl.tensor(np.ones(2, "float32"))
+    narrow += np.ones(2)
+    assert narrow.dtype == "float32"
+    assert t.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda t: t.__setitem__(0, 1.0),
+        lambda t: t.__iadd__(1.0),
+        lambda t: t.__imul__(2.0),
+        lambda t: t.assign([0.0, 0.0]),
+    ],
+    ids="setitem iadd imul assign".split(),
+)
+def test_what_a_graph_needs_is_not_changed_in_place(change):
+    x = leaf([1.0, 2.0])
+    for needed in (x, x * 2):
+        with pytest.raises(tl.StaleValueError):
+            change(needed)
+    assert x.tolist() == [1.0, 2.0]
+
+
+def test_a_gradient_is_never_silently_cut_by_writing_a_recorded_value_into_a_plain_tensor():
+    x, total = leaf([1.0, 2.0]), tl.tensor([0.0, 0.0])
+    with pytest.raises(tl.StaleValueError, match="not the gradient"):
+        total += x
+    with pytest.raises(tl.StaleValueError, match="not the gradient"):
+        total[0] = x[0]
+    total += x.detach()
+    assert total.tolist() == [1.0, 2.0]
+
+
+def test_inside_no_grad_a_leaf_may_be_changed_but_a_recorded_result_may_not():
+    x = leaf([1.0, 2.0])
+    y = x * 2
+    with tl.no_grad():
+        x += 1
+        x[0] = 7.0
+        x.assign([8.0, 9.0])
+        with pytest.raises(tl.StaleValueError):
+            y += 1
+    assert x.tolist() == [8.0, 9.0]
+    assert x.requires_grad
+
+
+def test_assign_takes_a_copy_of_the_same_shape():
+    t, data = tl.tensor([1.0, 2.0]), np.array([3.0, 4.0])
+    t.assign(data)
+    data[0] = 100.0
+    assert t.tolist() == [3.0, 4.0]
+    with pytest.raises(tl.ShapeError, match="another shape"):
+        t.assign([1.0])
+
+
+# ---- the learner's arrays that a graph needs ----
+
+
+def test_an_array_that_a_graph_needs_is_read_only_until_backward_has_run():
+    x, data = leaf([1.0, 2.0]), np.array([3.0, 4.0])
+    loss = (x * data).sum()
+    with pytest.raises(ValueError, match="read-only"):
+        data[0] = 100.0
+    loss.backward()
+    data[0] = 100.0
+    assert x.grad.tolist() == [3.0, 4.0]
+
+
+def test_an_array_is_writable_again_when_the_graph_is_gone():
+    x, data = leaf([1.0, 2.0]), np.array([3.0, 4.0])
+    loss = (x * data).sum()
+    del loss
+    data[0] = 100.0
+    assert data[0] == 100.0
+
+
+def test_an_array_that_was_read_only_before_stays_so():
+    x, data = leaf([1.0, 2.0]), np.array([3.0, 4.0])
+    data.flags.writeable = False
+    (x * data).sum().backward()
+    assert not data.flags.writeable
+
+
+def test_a_view_cannot_be_used_to_change_what_a_graph_needs():
+    x, data = leaf([1.0, 2.0]), np.array([3.0, 4.0, 5.0])
+    loss = (x * data[:2]).sum()
+    with pytest.raises(ValueError, match="read-only"):
+        data[0] = 100.0
+    loss.backward()
+    data[0] = 100.0
+    assert x.grad.tolist() == [3.0, 4.0]
+
+
+def test_an_array_that_two_graphs_need_is_held_until_both_are_done():
+    x, data = leaf([1.0, 2.0]), np.array([3.0, 4.0])
+    one, two = (x * data).sum(), (x - data).sum()
+    one.backward()
+    with pytest.raises(ValueError, match="read-only"):
+        data[0] = 100.0
+    two.backward()
+    data[0] = 100.0
