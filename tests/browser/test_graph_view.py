@@ -272,6 +272,11 @@ def test_the_theme_follows_the_page_until_the_trait_says_otherwise(widgets):
     expect(root).to_have_attribute("data-tl-theme", "dark")
 
 
+def test_notes_about_the_graph_are_shown(widgets):
+    page = widgets.graph(fixture("tiny") | {"notes": ["Only the first <b>steps</b> are kept."]})
+    expect(page.locator(".tl-spec-note")).to_have_text("Only the first <b>steps</b> are kept.")
+
+
 def test_in_a_narrow_column_the_panel_stands_below(widgets):
     page = widgets.graph("tiny", size=(480, 900))
     canvas, panel = page.locator(".tl-canvas").bounding_box(), page.locator(".tl-panel").bounding_box()

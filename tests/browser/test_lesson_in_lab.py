@@ -168,10 +168,10 @@ def _kinds() -> list[str]:
 
 
 def show_the_update(lab: LabPage, view: Locator) -> None:
-    """The last step, with the details of the node that it computes."""
+    """The last step, with the details of the op before it, which a learner's line made."""
     view.get_by_role("tree").focus()
     lab.page.keyboard.press("End")
-    view.locator(".tl-current").click()
+    view.locator(".tl-svg .tl-k-op").click()
     expect(view.locator(".tl-panel-body h3")).to_be_visible()
     view.get_by_role("button", name="Show the whole graph").click()
     lab.page.mouse.move(0, 0)
@@ -185,7 +185,9 @@ def test_the_views_follow_the_theme_of_jupyterlab(lab, tmp_path, theme, name):
         expect(view).to_have_attribute("data-tl-theme", theme)
         if key == "graph":
             show_the_update(lab, view)
-        lab.to_top(key)
+            lab.to_top(key)
+        else:
+            view.evaluate("(element) => element.scrollIntoView({ block: 'end' })")
         picture(lab.page, f"{file}{name}.png", tmp_path)
 
 

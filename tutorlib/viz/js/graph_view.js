@@ -106,7 +106,8 @@ function buildView({ model, t, prefix, shell, sync }) {
       button("fit", t("ui_fit"), () => canvas.viewport.fit(), { key: "0" }),
       outlineButton, legendButton, helpButton));
   const body = h("div", { class: "tl-body" }, canvas.root, outline, panel.root);
-  root.replaceChildren(root.firstChild, bar, strip.root, body, status.root);
+  const notes = (index.spec.notes ?? []).map((note) => h("p", { class: "tl-spec-note" }, note));
+  root.replaceChildren(root.firstChild, bar, strip.root, body, ...notes, status.root);
 
   function showDetails() {
     if (!selected) select(graph.eventAt(index, step)?.node ?? index.order[0]);
