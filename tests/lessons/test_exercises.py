@@ -8,7 +8,7 @@ import pytest
 import tutorlib as tl
 from tests.lessons.answers import RIGHT
 from tutorlib.lessons import predict
-from tutorlib.lessons.checker import evaluate, forget_attempts
+from tutorlib.lessons.checker import evaluate, find_miss, forget_attempts
 from tutorlib.lessons.exercises import lesson_exercises
 from tutorlib.lessons.hints import LEVELS, hint_text
 from tutorlib.lessons.paths import LessonFolders
@@ -123,7 +123,18 @@ def test_every_level_of_every_hint_is_one_line(exercise):
             assert text and "\n" not in text and "{" not in text
 
 
+def test_a_lesson_that_counts_has_four_exercises_or_more():
+    assert all(len(lesson_exercises(lesson.id)) >= 4 for lesson in LESSONS if lesson.id != "L00")
+
+
 def test_the_exercises_are_numbered_as_the_lesson_has_them():
     for lesson in LESSONS:
         cells = [f"{lesson.id}.{cell.key}" for cell in lesson.cells if "exercise" in cell.tags]
         assert cells == [exercise.key for exercise in lesson_exercises(lesson.id)]
+
+
+@pytest.mark.parametrize("exercise", [e for e in EXERCISES if e.options], ids=lambda exercise: exercise.key)
+def test_exactly_one_option_of_a_choice_is_right_and_each_other_has_words_of_its_own(exercise):
+    found = [find_miss(exercise, answer_of(exercise, f'{exercise.answer} = "{o}"')) for o in exercise.options]
+    hints = [miss.hint for miss in found if miss is not None]
+    assert len(set(hints)) == len(hints) == len(exercise.options) - 1

@@ -21,7 +21,8 @@ NAME = "L04_shared_variables"
 def copy(tmp_path):
     """A small checkout with L04's source and its built notebook."""
     folders = LessonFolders(tmp_path)
-    shutil.copytree(HERE.source, folders.source)
+    shutil.copytree(HERE.source / NAME, folders.source / NAME)
+    shutil.copy(HERE.glossary, folders.glossary)
     folders.built().mkdir(parents=True)
     shutil.copy(HERE.notebook(NAME), folders.notebook(NAME))
     return folders

@@ -85,7 +85,7 @@ def find_miss(exercise: Exercise, answer: Any, seconds: float = SECONDS) -> Miss
     if exercise.is_prediction:
         if exercise.key not in _predicted:
             return Miss("predict_first")
-    elif not callable(answer):
+    elif not exercise.options and not callable(answer):
         return Miss("not_a_function", type=with_article(type(answer).__name__))
     rng = np.random.default_rng([zlib.crc32(exercise.key.encode()), _seed()])
     outcome = guarded(lambda: exercise.judge(answer if callable(answer) else copy.deepcopy(answer), rng), seconds)

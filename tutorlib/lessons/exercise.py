@@ -30,7 +30,8 @@ class Exercise:
 
     `key` is `"L04.ex1"`; `answer` the name that the learner's cell defines; `judge(answer, rng)` the oracle, which
     draws its inputs from `rng`, returns None for a right answer and raises `Miss` otherwise; `wrong_answers` maps a
-    hint to cells that must get it. `options` is the set of choices of a prediction, empty for everything else.
+    hint to cells that must get it. `options` are the letters to choose from, where one is chosen; the choice is a
+    prediction, noted before the code is run, unless it is a `quiz`.
     """
 
     key: str
@@ -38,10 +39,11 @@ class Exercise:
     judge: Judge
     wrong_answers: Mapping[str, tuple[str, ...]] = field(repr=False)
     options: tuple[str, ...] = ()
+    quiz: bool = False
 
     @property
     def is_prediction(self) -> bool:
-        return bool(self.options)
+        return bool(self.options) and not self.quiz
 
 
 def close(observed: Any, expected: Any) -> bool:

@@ -1,5 +1,7 @@
 """Questions that the oracles of several exercises ask about what a learner's code made, each with its hint."""
 
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,3 +43,44 @@ def compiled_or_miss(made: Any) -> None:
     """Asked last: what an ordinary Python function gets wrong is better said by what it did."""
     if not isinstance(made, tl.Function):
         raise Miss("not_compiled")
+
+
+def graph_or_miss(made: Any) -> Any:
+    """What the learner's function returned, if it is a symbol that something computes: asked before its structure."""
+    if made is None:
+        raise Miss("returned_none")
+    if not isinstance(made, tl.Symbol):
+        raise Miss("not_a_symbol", type=type(made).__name__)
+    if made.node is None:
+        raise Miss("only_a_leaf")
+    return made
+
+
+def op_counts(root: Any) -> Counter[str]:
+    """How many nodes of each op a graph has, every node counted once.
+
+    >>> x = tl.scalar("x")
+    >>> sorted(op_counts(tl.exp(x * x) * x).items())
+    [('exp', 1), ('mul', 2)]
+    """
+    return Counter(node.op.name for node in tl.toposort([root]))
+
+
+def pulled_back(function: Callable[..., Any], arrays: Sequence[Any], cotangent: Any, step: float = 1e-5) -> list[Any]:
+    """What a vjp of `function` at `arrays` must give, from central differences: one array for each of them.
+
+    >>> [round(float(g), 6) for g in pulled_back(lambda x, y: x * y, [3.0, 5.0], 2.0)]
+    [10.0, 6.0]
+    """
+    found = []
+    for which, array in enumerate(arrays):
+        slopes = np.zeros(np.shape(array))
+        for position in np.ndindex(slopes.shape):
+            ends = []
+            for sign in (1, -1):
+                moved = [np.array(a, dtype=float) for a in arrays]
+                moved[which][position] += sign * step
+                ends.append(float(np.sum(cotangent * np.asarray(function(*moved)))))
+            slopes[position] = (ends[0] - ends[1]) / (2 * step)
+        found.append(slopes)
+    return found
