@@ -164,5 +164,13 @@ def test_divmod_and_round_are_pythons(mode):
     assert value(lambda x: round(x, 1), 0.26, mode=mode) == 0.3
 
 
+@pytest.mark.parametrize("variable", [tl.tensor([1.0, 2.0]), tl.vector("v")], ids=["tensor", "symbol"])
+def test_variable_is_neither_none_nor_text(variable):
+    assert (variable == None) is False  # noqa: E711
+    assert variable != None  # noqa: E711
+    assert variable != "v"
+    assert None not in [variable]
+
+
 def test_slope_of_a_numpy_expression():
     assert slopes(lambda x: np.sum(np.square(x)), np.array([1.0, 2.0]))[0].tolist() == [2.0, 4.0]

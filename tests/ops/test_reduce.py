@@ -111,6 +111,24 @@ def test_half_precision_is_averaged_in_single(mode):
     assert slopes(tl.mean, x, mode=mode)[0][0] == pytest.approx(1 / 70_000, rel=0.05)
 
 
+@pytest.mark.parametrize("axis", ["rows", 1.5, (0, "a")])
+@pytest.mark.parametrize("name", [*NUMPYS, "argmax", "norm", "cumsum"])
+def test_axis_that_is_no_whole_number_is_an_error(name, axis):
+    with pytest.raises(tl.ShapeError, match="an axis is a whole number"):
+        getattr(tl, name)(tl.tensor(X), axis=axis)
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin", "cumsum", "cumprod"])
+def test_where_one_axis_is_meant_two_are_an_error(name):
+    with pytest.raises(tl.ShapeError, match="one axis is needed"):
+        getattr(tl, name)(tl.tensor(X), axis=(0, 1))
+
+
+def test_order_of_a_norm_is_a_number():
+    with pytest.raises(tl.ShapeError, match="no order of a norm"):
+        tl.norm(tl.tensor([1.0]), "nuc")
+
+
 # ---- positions and counts ----
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from tutorlib.core.aval import AVal
 from tutorlib.core.graph import Op
 from tutorlib.ops.convert import ones_like, zeros_like
-from tutorlib.ops.define import hashable_axis, normalized_axes, public, register, result_dtype
+from tutorlib.ops.define import hashable_axis, normalized_axes, public, register, result_dtype, single_axis
 from tutorlib.ops.elementwise import protected, safe_mul
 from tutorlib.ops.index import getitem
 from tutorlib.ops.join import concatenate
@@ -123,7 +123,7 @@ def prod(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     >>> tl.prod(x).backward(); x.grad
     tensor([0., 6., 0.])
     """
-    axes = normalized_axes(axis, ndim(x), "prod")
+    axes = normalized_axes(hashable_axis(axis), ndim(x), "prod")
     if axis is None and not keepdims:
         return _prod(flatten(x), axis=0)
     for a in reversed(axes):
@@ -132,10 +132,9 @@ def prod(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def _totals(x: Any, axis: int | None, op: Op) -> Any:
-    axis = hashable_axis(axis)
     if axis is None:
         return op(flatten(x), axis=0, reverse=False)
-    return op(x, axis=normalized_axes(axis, ndim(x), op.name)[0], reverse=False)
+    return op(x, axis=single_axis(axis, ndim(x), op.name), reverse=False)
 
 
 @public

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
@@ -97,7 +98,24 @@ def normalized_axes(axis: Any, ndim: int, op: str) -> tuple[int, ...]:
 
 
 def hashable_axis(axis: Any) -> Any:
-    """``axis`` as an attribute: None, int, or tuple of ints."""
-    if axis is None or isinstance(axis, int):
+    """``axis`` as an attribute: None, int, or tuple of ints. Raises ShapeError for anything else."""
+    if axis is None or type(axis) is int:
         return axis
-    return int(axis) if isinstance(axis, np.integer) else tuple(int(a) for a in axis)
+    try:
+        return operator.index(axis)
+    except TypeError:
+        pass
+    try:
+        return tuple(operator.index(a) for a in axis)
+    except TypeError:
+        raise ShapeError(
+            f"an axis is a whole number, not {axis!r}", fix="write axis=0, or a tuple of numbers: axis=(0, 1)"
+        ) from None
+
+
+def single_axis(axis: Any, ndim: int, op: str) -> int:
+    """``axis`` as one axis from 0. Raises ShapeError where it is none, or several."""
+    axes = normalized_axes(hashable_axis(axis), ndim, op)
+    if len(axes) != 1:
+        raise ShapeError(f"one axis is needed, not {axis}", op=op, fix="name one axis: axis=0")
+    return axes[0]

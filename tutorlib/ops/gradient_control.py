@@ -85,7 +85,7 @@ _print: Op = register(
         _print_forward,
         _same,
         (lambda g, out, x, message: g,),
-        flags={"linear", "effect"},
+        flags={"linear", "view", "effect"},
         doc="x, printed whenever it is computed.",
     )
 )

@@ -13,7 +13,7 @@ from tutorlib.core.errors import ShapeError
 from tutorlib.core.graph import Op
 from tutorlib.core.operators import OPS
 from tutorlib.ops.convert import cast
-from tutorlib.ops.define import hashable_axis, normalized_axes, public, register, result_dtype
+from tutorlib.ops.define import hashable_axis, normalized_axes, public, register, result_dtype, single_axis
 from tutorlib.ops.elementwise import div, where
 from tutorlib.ops.logic import eq
 from tutorlib.ops.shape import broadcast_like, expand_dims, ndim
@@ -159,7 +159,8 @@ def _position(name: str, word: str) -> Any:
     op = register(Op(name, forward, infer, None, flags={"nondiff"}))
 
     def call(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
-        return op(x, axis=hashable_axis(axis), keepdims=bool(keepdims))
+        place = None if axis is None else single_axis(axis, ndim(x), name)
+        return op(x, axis=place, keepdims=bool(keepdims))
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = (
