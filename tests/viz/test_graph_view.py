@@ -342,3 +342,15 @@ def test_values_beyond_the_budget_keep_their_statistics():
     assert thumbs == [True, False, False, False]
     assert values.entries[keys[-1]]["stats"]["max"] == 999.0
     assert values.thinned_from == 1
+
+
+def test_a_view_drawn_again_stays_at_its_step_and_a_finished_one_stays_finished():
+    x = tl.scalar("x")
+    finished = tl.GraphView(x * x, inputs={x: 3.0})
+    finished.redraw((x * x + 1) * x, inputs={x: 2.0})
+    assert (finished.step, steps(finished)[-1][2]) == (3, "10 = 5 · 2")
+    halfway = tl.GraphView((x * x + 1) * x, inputs={x: 2.0}, step=2)
+    halfway.redraw((x * x + 1) * x, inputs={x: 3.0})
+    assert (halfway.step, steps(halfway)[1][2]) == (2, "10 = 9 + 1")
+    halfway.redraw(x * x, inputs={x: 3.0})
+    assert halfway.step == 1

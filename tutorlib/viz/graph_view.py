@@ -77,7 +77,7 @@ class GraphView(Shown, Widget):
     ) -> None:
         spec = graph_spec(roots, wrt=wrt, inputs=inputs, direction=direction)
         total = len(spec["trace"])
-        self._heading = heading
+        self._heading, self._direction = heading, direction
         super().__init__(
             spec=spec,
             messages=table("widgets"),
@@ -87,6 +87,24 @@ class GraphView(Shown, Widget):
             step=total if step is None else max(0, min(total, step)),
             key=new_key("graph"),
         )
+
+    def redraw(self, roots: Any, *, wrt: Any = None, inputs: Mapping[Any, Any] | None = None) -> None:
+        """Show another graph, or the same with other values, in the place of this one: for sliders and the like.
+
+        The arguments are those of the view. It stays at its step; from the last step it goes to the new last step.
+
+        >>> import tutorlib as tl
+        >>> x = tl.scalar("x")
+        >>> view = tl.GraphView(x * x, inputs={x: 3.0})
+        >>> view.redraw(x + 1, inputs={x: 3.0})
+        >>> print(view.describe().splitlines()[-1])
+        step 1 of 1, forward, add: add = x + 1, 4 = 3 + 1
+        """
+        at_end = self.step == len(self.spec["trace"])
+        spec = graph_spec(roots, wrt=wrt, inputs=inputs, direction=self._direction)
+        total = len(spec["trace"])
+        self.spec = spec
+        self.step = total if at_end else min(self.step, total)
 
     def describe(self) -> str:
         """Everything that the view shows, as text: summary, outline, and every step with formula and numbers."""
