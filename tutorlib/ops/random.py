@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tutorlib.core.aval import broadcast_shapes, check_dtype
-from tutorlib.core.config import config
+from tutorlib.core.aval import check_dtype
 from tutorlib.core.create import as_array, tensor
 from tutorlib.core.dispatch import state
 from tutorlib.core.errors import DTypeError, ShapeError, TutorlibError
@@ -24,6 +23,7 @@ from tutorlib.ops import random_ops as rows
 from tutorlib.ops.define import normalized_axes
 from tutorlib.ops.index import getitem, take
 from tutorlib.ops.logic import lt
+from tutorlib.ops.random_arguments import as_values, dims_of, float_dtype, place_of
 from tutorlib.ops.reduce import count
 from tutorlib.ops.shape import reshape
 
@@ -43,7 +43,6 @@ __all__ = [
     "uniform",
 ]
 
-Shape = tuple[int, ...]
 # ---- keys and arguments ----
 
 
@@ -85,58 +84,9 @@ def _checked_key(value: Any) -> Any:
     return value
 
 
-def _dims(shape: Any) -> Shape:
-    dims = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
-    if any(not isinstance(d, int | np.integer) or d < 0 for d in dims):
-        raise ShapeError(
-            f"a shape is made of whole numbers from 0 up, not {shape!r}",
-            op="random",
-            fix="for a length that is not known yet, pass like=x: numbers in the shape of x",
-        )
-    return tuple(int(d) for d in dims)
-
-
-def _place(shape: Any, like: Any, parameters: tuple[Any, ...]) -> tuple[Shape | None, tuple[Any, ...]]:
-    """What to draw, as (shape, no operand) or (None, the operand whose shape it is)."""
-    if like is not None:
-        return None, (like,)
-    needed = broadcast_shapes([aval_of(p).shape for p in parameters], "random")
-    if shape is None:
-        if None not in needed:
-            return needed, ()  # type: ignore[return-value]
-        total = parameters[0]
-        for parameter in parameters[1:]:
-            total = total + parameter
-        return None, (total,)
-    dims = _dims(shape)
-    if broadcast_shapes([dims, needed], "random") != dims and None not in needed:
-        raise ShapeError(
-            "the parameters do not fit the shape to draw: equal numbers would be used more than once",
-            op="random",
-            shapes=[dims, needed],
-            fix="leave shape out, or give the whole shape",
-        )
-    return dims, ()
-
-
-def _as_values(*parameters: Any) -> tuple[Any, ...]:
-    return tuple(np.asarray(p) if isinstance(p, list | tuple) else p for p in parameters)
-
-
-def _float_dtype(dtype: Any, *values: Any) -> str:
-    """``dtype``, or else that of the floating-point arrays among ``values``, or else ``floatX``."""
-    if dtype is not None:
-        found = check_dtype(dtype)
-        if found.kind != "f":
-            raise DTypeError(f"these are floating-point numbers, not {found}", op="random", fix="use randint, or cast")
-        return found.name
-    known = [a.dtype for a in map(aval_of, values) if not a.weak and a.dtype.kind == "f"]
-    return np.result_type(*known).name if known else config.floatX
-
-
 def _drawn(op: Op, key: Any, counter: Any, shape: Any, like: Any, dtype: Any, parameters: tuple[Any, ...]) -> Any:
-    dims, operand = _place(shape, like, parameters)
-    name = _float_dtype(dtype, *parameters, *([] if like is None else [like]))
+    dims, operand = place_of(shape, like, parameters)
+    name = float_dtype(dtype, *parameters, *([] if like is None else [like]))
     return op(_checked_key(key), counter, *operand, shape=dims, dtype=name)
 
 
@@ -149,7 +99,7 @@ def _is(value: Any, number: float) -> bool:
 
 def bits(key: Any, shape: Any = (), *, counter: Any = 0, like: Any = None) -> Any:
     """Random 32-bit words, as uint32: the raw output of the generator."""
-    dims, operand = _place(shape, like, ())
+    dims, operand = place_of(shape, like, ())
     return rows.random_bits(_checked_key(key), counter, *operand, shape=dims, dtype="uint32")
 
 
@@ -179,7 +129,7 @@ def uniform(
     >>> tl.random.uniform(0, (2,), low=5.0, high=6.0).shape
     (2,)
     """
-    low, high = _as_values(low, high)
+    low, high = as_values(low, high)
     u = _drawn(rows.random_uniform, key, counter, shape, like, dtype, (low, high))
     return u if _is(low, 0) and _is(high, 1) else low + u * (high - low)
 
@@ -195,7 +145,7 @@ def normal(
     like: Any = None,
 ) -> Any:
     """Normal random numbers, ``mean + std · z``; gradients reach mean and std. Arguments: see ``uniform``."""
-    mean, std = _as_values(mean, std)
+    mean, std = as_values(mean, std)
     z = _drawn(rows.random_normal, key, counter, shape, like, dtype, (mean, std))
     return z if _is(mean, 0) and _is(std, 1) else mean + std * z
 
@@ -204,14 +154,14 @@ def exponential(
     key: Any, shape: Any = None, scale: Any = 1.0, *, dtype: Any = None, counter: Any = 0, like: Any = None
 ) -> Any:
     """Exponential random numbers with mean ``scale``; gradients reach it. Arguments: see ``uniform``."""
-    (scale,) = _as_values(scale)
+    (scale,) = as_values(scale)
     e = _drawn(rows.random_exponential, key, counter, shape, like, dtype, (scale,))
     return e if _is(scale, 1) else e * scale
 
 
 def bernoulli(key: Any, shape: Any = None, p: Any = 0.5, *, counter: Any = 0, like: Any = None) -> Any:
     """True with probability ``p``, else False. Arguments: see ``uniform``."""
-    (p,) = _as_values(p)
+    (p,) = as_values(p)
     return lt(_drawn(rows.random_uniform, key, counter, shape, like, "float64", (p,)), p)
 
 
@@ -231,10 +181,10 @@ def randint(
     >>> bool((tl.random.randint(0, (100,), 1, 7).numpy() < 7).all())
     True
     """
-    low, high = _as_values(low, high)
+    low, high = as_values(low, high)
     if any(aval_of(v).dtype.kind not in "iu" for v in (low, high)) or check_dtype(dtype).kind not in "iu":
         raise DTypeError("the limits and the dtype must be of whole numbers", op="randint", fix="use ints")
-    dims, operand = _place(shape, like, (low, high))
+    dims, operand = place_of(shape, like, (low, high))
     return rows.random_integers(
         _checked_key(key), counter, low, high, *operand, shape=dims, dtype=check_dtype(dtype).name
     )
@@ -245,9 +195,9 @@ def categorical(key: Any, p: Any, shape: Any = (), *, counter: Any = 0) -> Any:
 
     Returns int64 of shape ``shape`` followed by the leading axes of p. For logits pass ``tl.softmax(logits)``.
     """
-    (p,) = _as_values(p)
+    (p,) = as_values(p)
     _check_p(p, "categorical")
-    return rows.random_categorical(_checked_key(key), counter, p, shape=_dims(shape))
+    return rows.random_categorical(_checked_key(key), counter, p, shape=dims_of(shape))
 
 
 def multinomial(key: Any, n: int, p: Any, shape: Any = (), *, counter: Any = 0) -> Any:
@@ -255,9 +205,9 @@ def multinomial(key: Any, n: int, p: Any, shape: Any = (), *, counter: Any = 0) 
 
     Returns int64 of shape ``shape`` followed by that of p; its last axis sums to n.
     """
-    (p,) = _as_values(p)
+    (p,) = as_values(p)
     _check_p(p, "multinomial")
-    return rows.random_multinomial(_checked_key(key), counter, p, n=int(n), shape=_dims(shape))
+    return rows.random_multinomial(_checked_key(key), counter, p, n=int(n), shape=dims_of(shape))
 
 
 def _check_p(p: Any, op: str) -> None:
@@ -280,7 +230,7 @@ def permutation(key: Any, x: Any, axis: int = 0, *, counter: Any = 0) -> Any:
     """
     if isinstance(x, int | np.integer):
         return rows.random_permutation(_checked_key(key), counter, n=int(x), axis=0)
-    (x,) = _as_values(x)
+    (x,) = as_values(x)
     (place,) = normalized_axes(axis, x.ndim, "permutation")
     return take(x, _order(_checked_key(key), counter, x, place), axis=place)
 
@@ -302,8 +252,8 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
     >>> len(set(tl.random.choice(0, 5, (5,), replace=False).tolist()))
     5
     """
-    dims = _dims(shape)
-    a, p = _as_values(a, p)
+    dims = dims_of(shape)
+    a, p = as_values(a, p)
     whole = isinstance(a, int | np.integer)
     n = int(a) if whole else a.shape[0]
     if n is not None and prod(dims) > (0 if n == 0 else n if not replace else prod(dims)):
@@ -364,14 +314,22 @@ class Stream:
         self.static = static
         start = as_array(0, "int64", device)
         self.counter = Shared(Storage(start, "counter"), (), "counter")
-        self._symbolic_draws = 0
+        # Where the symbolic draws of the present body stand: the counter before the first, how many, the counter after.
+        self._start: Any = self.counter
+        self._draws = 0
+        self._after: Any = None
+        self._body: Any = None
 
     def take(self, *arguments: Any) -> Any:
         """The counter of the next draw, as a symbol if the draw will be one: what all methods call."""
         if self.static or state.static or any(isinstance(a, Symbol) for a in arguments):
-            mine = self.counter + self._symbolic_draws if self._symbolic_draws else self.counter
-            self._symbolic_draws += 1
-            self.counter.default_update = self.counter + self._symbolic_draws
+            after = self.counter.default_update
+            if after is not self._after or state.body is not self._body:
+                # The first draw, or the first in or behind a loop, which has a counter of its own.
+                self._start, self._draws, self._body = (self.counter if after is None else after), 0, state.body
+            mine = self._start + self._draws if self._draws else self._start
+            self._draws += 1
+            self._after = self.counter.default_update = self._start + self._draws
             return mine
         now = self.counter.storage.value
         after = now + 1
