@@ -159,7 +159,9 @@ def run(op: Op, arrays: Any, attrs: dict[str, Any]) -> Any:
         raise explained(op, arrays, attrs, error) from None
     finally:
         unsilence(token)
-    return tag(result, where) if where.kind == "cpu" and where.number and "moves" not in op.flags else result
+    if where.kind != "cpu" or not where.number or "moves" in op.flags:
+        return result
+    return tag(result, where) if op.nout == 1 else tuple(tag(part, where) for part in result)
 
 
 def explained(op: Op, values: Any, attrs: dict[str, Any], error: Exception) -> TutorlibError:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tutorlib.core.backend import quiet
 from tutorlib.core.errors import TutorlibError
-from tutorlib.core.graph import Symbol
+from tutorlib.core.graph import Symbol, building
 from tutorlib.core.tensor import Tensor
 from tutorlib.core.toposort import toposort
 from tutorlib.core.walk import ARRAYS, SYMBOLS, dependents, pulled_back, seed_of
@@ -48,7 +48,8 @@ def gradient_paths(cost: Any, wrt: Any, *, cotangent: Any = None, limit: int = 1
     seed = seed_of(cost, cotangent, "gradient_paths()")
     found: list[GradientPath] = []
     stack: list[tuple[Any, Any, tuple[Any, ...]]] = [(cost, seed, ())]
-    with quiet():
+    # The walk marks the nodes it makes as backward ones; what is made after it is not.
+    with quiet(), building.using(building.meta):
         while stack:
             var, g, passed = stack.pop()
             if var is wrt:
@@ -57,7 +58,9 @@ def gradient_paths(cost: Any, wrt: Any, *, cotangent: Any = None, limit: int = 1
                         f"there are more than {limit} paths from the cost to this variable",
                         fix="take a smaller part of the graph, or raise limit",
                     )
-                found.append(GradientPath(passed, g if symbolic else Tensor(np.asarray(g))))
+                found.append(
+                    GradientPath(passed, g if symbolic else Tensor(np.asarray(g) if isinstance(g, np.generic) else g))
+                )
             node = var.node
             if node is None:
                 continue
