@@ -303,3 +303,30 @@ def test_the_forward_graph_is_shared_not_copied_by_the_gradient():
     y = tl.exp(x)
     forward = [n for n in tl.toposort([tl.grad(y, x)]) if n.role == "forward"]
     assert forward == [y.node]
+
+
+@pytest.mark.parametrize(
+    "walk",
+    [
+        lambda x, y: tl.grad(y, x),
+        lambda x, y: tl.grad(y, [x]),
+        lambda x, y: tl.gradient_paths(y, x),
+    ],
+    ids=["grad", "many", "paths"],
+)
+def test_what_is_built_after_a_gradient_is_forward_again(walk):
+    x = tl.scalar("x")
+    walk(x, tl.exp(x) * x)
+    after = x + 1
+    assert (after.node.role, after.node.origin) == ("forward", None)
+    assert after.node.source.text == "after = x + 1"
+
+
+def test_what_is_built_after_a_gradient_that_failed_is_forward_again():
+    x = tl.tensor(2.0, requires_grad=True)
+    y = x * x
+    with tl.no_grad():
+        x += 1
+    with pytest.raises(tl.StaleValueError):
+        tl.grad(y, x)
+    assert (x * 2).role == "forward"
