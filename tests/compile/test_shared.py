@@ -245,3 +245,47 @@ def test_a_default_update_may_bring_along_another():
     b.default_update = b * 2
     f = tl.function([], a)
     assert [f().item() for _ in range(3)] == [1.0, 11.0, 31.0]
+
+
+def test_values_handed_out_between_many_calls_all_stay_as_they_were():
+    s = tl.shared([0.0, 0.0])
+    step = tl.function([], s, updates=[(s, s + 1)])
+    borrowed, outputs = [], []
+    for _ in range(6):
+        borrowed.append(s.get_value(borrow=True))
+        outputs.append(step())
+    assert [b.tolist() for b in borrowed] == [[float(i)] * 2 for i in range(6)]
+    assert [o.tolist() for o in outputs] == [[float(i)] * 2 for i in range(6)]
+
+
+def test_two_functions_that_update_one_variable_in_turn():
+    s = tl.shared([1.0, 2.0])
+    double, add = tl.function([], updates=[(s, s * 2)]), tl.function([], updates=[(s, s + 1)])
+    for _ in range(3):
+        double()
+        add()
+    assert s.get_value().tolist() == [15.0, 23.0]
+
+
+def test_set_value_between_calls_is_seen_by_the_next_call():
+    s = tl.shared([1.0, 2.0])
+    step = tl.function([], s * 1, updates=[(s, s * 2)])
+    step()
+    step()
+    s.set_value([10.0, 20.0])
+    assert step().tolist() == [10.0, 20.0]
+    assert step().tolist() == [20.0, 40.0]
+
+
+def test_an_observer_that_keeps_values_sees_each_as_it_was():
+    s, kept = tl.shared([1.0]), []
+
+    class Keep(tl.Observer):
+        def on_write(self, storage, by):
+            kept.append(storage.read(borrow=True))
+
+    step = tl.function([], updates=[(s, s * 2)])
+    with tl.observe(Keep()):
+        for _ in range(4):
+            step()
+    assert [k.tolist() for k in kept] == [[2.0], [4.0], [8.0], [16.0]]

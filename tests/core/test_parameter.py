@@ -119,3 +119,18 @@ def test_a_frozen_parameter_gets_no_gradient():
     (w * v).sum().backward()
     assert w.grad is None
     assert v.grad.tolist() == [1.0]
+
+
+def test_a_compiled_update_between_forward_and_backward_does_not_falsify_the_gradient(w):
+    step = tl.function([], updates=[(w, w.symbol * 10)])
+    step()
+    step()  # by now the compiled step may write into buffers of its own
+    w.symbol.set_value([1.0, 2.0])
+    loss = (w * w).sum()
+    array = w.numpy()
+    step()
+    step()
+    loss.backward()
+    assert w.grad.tolist() == [2.0, 4.0]
+    assert array.tolist() == [1.0, 2.0]
+    assert w.tolist() == [100.0, 200.0]
