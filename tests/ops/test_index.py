@@ -53,7 +53,7 @@ def test_any_index_means_what_numpy_means(case):
     try:
         expected = x[index]
     except IndexError:
-        with pytest.raises(tl.OutOfBoundsError):
+        with pytest.raises((tl.OutOfBoundsError, tl.ShapeError)):
             tl.tensor(x)[index]
         return
     for mode in ("dynamic", "static"):
@@ -211,6 +211,19 @@ def test_a_mask_of_another_length_is_an_error_that_shows_both():
     with pytest.raises(tl.OutOfBoundsError) as error:
         tl.tensor(data((3, 2)))[np.array([True, False])]
     assert error.value.shapes == ((3, 2), (2,))
+
+
+def test_an_empty_mask_that_picks_from_nothing_is_as_in_numpy():
+    index = (np.array([False]), ..., np.array([], bool))
+    x = np.zeros((1, 0, 0, 1))
+    assert tl.tensor(x)[index].shape == x[index].shape
+    assert tl.symbol("x", (1, 0, 0, 1))[index].ndim == x[index].ndim
+
+
+def test_index_arrays_that_do_not_broadcast_are_shown_aligned():
+    with pytest.raises(tl.ShapeError) as error:
+        tl.tensor(data((3, 3)))[[0, 1], [0, 1, 2]]
+    assert error.value.shapes == ((2,), (3,))
 
 
 def test_plain_arrays_and_lists_can_be_indexed_too():

@@ -140,7 +140,8 @@ def _check_number(x: AVal, item: int, axis: int) -> None:
 
 def _check_mask(x: AVal, mask: AVal, axis: int) -> None:
     for i, (want, got) in enumerate(zip(x.shape[axis:], mask.shape, strict=False)):
-        if None not in (want, got) and want != got:
+        # NumPy lets a mask without elements pass where it picks from nothing.
+        if None not in (want, got) and want != got and got != 0:
             raise OutOfBoundsError(
                 "a mask must have the lengths of the axes it stands for",
                 op="getitem",
