@@ -60,6 +60,11 @@ def test_a_step_shows_its_formula_its_numbers_and_its_value(widgets):
     expect(node(page, "n2").locator(".tl-value")).to_have_count(0)
 
 
+def test_a_gradient_that_adds_up_shows_its_parts_and_their_sum(widgets):
+    page = widgets.graph("tiny", step=8)
+    expect(page.locator(".tl-sum .tl-part")).to_have_text(["3", "2", "5"])
+
+
 def test_slider_buttons_and_keys_move_the_same_step(widgets):
     page = widgets.graph("tiny")
     slider = page.get_by_role("slider", name="Step")

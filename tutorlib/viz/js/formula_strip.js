@@ -11,12 +11,13 @@ export function formulaStrip(t) {
     }
     const node = index.nodes.get(event.node);
     const name = node?.label || node?.op || event.node;
+    const adds = event.parts?.length > 1;
     put(root,
       h("span", { class: "tl-phase" }, t(`phase_${event.phase}`)),
       !event.formula?.startsWith(name) && h("span", { class: "tl-strip-name" }, name),
       event.formula && h("span", { class: "tl-math" }, event.formula),
-      event.numbers && h("span", { class: "tl-math tl-numbers" }, event.numbers),
-      event.parts?.length > 1 && accumulation(index, event, t));
+      event.numbers && !adds && h("span", { class: "tl-math tl-numbers" }, event.numbers),
+      adds && accumulation(index, event, t));
   };
   return { root, show };
 }
