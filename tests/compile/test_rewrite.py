@@ -113,6 +113,13 @@ def test_the_gradient_of_log_softmax_is_stable_too():
     assert np.allclose(f([[0.0, 1000.0]]), [[1.0, -1.0]])
 
 
+def test_the_gradient_of_softplus_written_out_is_stable_too():
+    gradient = tl.grad(tl.log(1 + tl.exp(x)).sum(), x)
+    f = tl.function([x], gradient)
+    assert np.allclose(f([[-1000.0, 0.0, 1000.0]]), [[0.0, 0.5, 1.0]])
+    assert "exp" not in ops(gradient)
+
+
 def test_the_learners_graph_is_left_as_it_is():
     y = tl.log(1 + tl.exp(x)) * 1
     tl.function([x], y)

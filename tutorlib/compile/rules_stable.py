@@ -151,6 +151,15 @@ def gradient_of_log_softmax(node: Node) -> Any:
     return None
 
 
+@rule("mul", "safe_mul", tier="stable", says="g / (1 + eˣ) · eˣ = g · sigmoid(x), the gradient of log(1 + eˣ)")
+def gradient_of_log_of_one_plus_exp(node: Node) -> Any:
+    for left, right in (node.inputs, node.inputs[::-1]):
+        x, quotient = _exp_of(right), made_by(left, "safe_div", "div")
+        if x is not None and quotient is not None and _exp_of(_one_plus(quotient.inputs[1])) is x:
+            return OPS.mul(quotient.inputs[0], OPS.sigmoid(x))
+    return None
+
+
 def _one_shape(g: Symbol, s: Symbol) -> bool:
     """Whether two variables surely have one shape."""
     return (g.aval.known and s.aval.known and g.shape == s.shape) or shape_source(g) is shape_source(s)
