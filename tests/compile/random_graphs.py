@@ -56,3 +56,9 @@ def random_graph(seed: int, size: int, dtype: str = "float64"):
             value = BINARY[rng.integers(len(BINARY))](pool[rng.integers(len(pool))], pool[rng.integers(len(pool))])
         pool.append(tl.tanh(value) * 2.0 if rng.random() < 0.3 else value)
     return [x, y], tl.clip(pool[-1], -1e6, 1e6) + 0.0 * 1
+
+
+def values_for(shape, count: int, dtype: str = "float64", seed: int = 0):
+    """``count`` arrays of one shape."""
+    rng = np.random.default_rng(seed)
+    return [rng.normal(size=shape).astype(dtype) for _ in range(count)]

@@ -32,7 +32,7 @@ def accepted(var: Symbol, value: Any) -> Any:
         )
     weak = not is_array(value)
     try:
-        array = np.asarray(value) if weak else value
+        array = np.asarray(value) if weak or isinstance(value, np.generic) else value
     except ValueError:
         raise ShapeError(
             f"the rows given for {label(var)} have different lengths", fix="give every row the same length"

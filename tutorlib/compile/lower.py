@@ -1,7 +1,8 @@
 """How single ops become bound calls: NumPy functions with their operands and a buffer for the result fixed.
 
-Each entry takes the operands (arrays, or numbers the learner wrote) and the result's buffer and returns calls that fill
-it. An op without an entry is computed as in dynamic mode and copied into its buffer.
+Each entry takes the operands (arrays, or numbers the learner wrote), the result's buffer and a source of scratch
+arrays, and returns calls that fill the buffer. An op without an entry is computed as in dynamic mode and copied.
+Which entries exist follows measurements; each must give what the op's own forward gives.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,12 +18,26 @@ from tutorlib.core.graph import Node
 from tutorlib.ops.define import normalized_axes
 
 Call = Callable[[], Any]
-# A call and how it reads in the printed program, operands as {0} {1} …, the result as {out}.
-Bound = tuple[Call, str]
+Scratch = Callable[[tuple[int, ...], Any], np.ndarray]
+
+
+class Bound(NamedTuple):
+    """A call, and how it reads in the printed program: operands as {0} {1} …, the result as {out}, scratch as {tmp}.
+
+    ``strict``, where there is one, is what to call instead when a cotangent of zero met an infinity: see
+    ``_protected``.
+    """
+
+    call: Call
+    text: str
+    strict: Call | None = None
+
 
 _dot = np.dot
-_umath_clip = getattr(getattr(np, "_core", np), "umath", np)
-_clip = getattr(_umath_clip, "clip", None)
+_clip: Any = getattr(getattr(getattr(np, "_core", np), "umath", np), "clip", None)
+# Ufuncs that take their buffer by keyword only.
+_BY_KEYWORD = frozenset({np.maximum, np.minimum})
+_BITS: dict[int, np.dtype[Any]] = {2: np.dtype("int16"), 4: np.dtype("int32"), 8: np.dtype("int64")}
 
 
 def number_as_array(value: Any, like: Any) -> Any:
@@ -32,9 +47,14 @@ def number_as_array(value: Any, like: Any) -> Any:
     return value
 
 
-@lru_cache(maxsize=1024)
 def _constant(value: Any, dtype: Any) -> np.ndarray:
-    array = np.asarray(value, dtype)
+    # By its text: 0.0 and -0.0 are equal, and 1 and True are.
+    return _constant_of(repr(value), dtype)
+
+
+@lru_cache(maxsize=1024)
+def _constant_of(text: str, dtype: Any) -> np.ndarray:
+    array = np.asarray(float(text), dtype)
     array.flags.writeable = False
     return array
 
@@ -49,8 +69,13 @@ def _ones(n: int, dtype: Any) -> np.ndarray:
 def one_ufunc(node: Node) -> np.ufunc | None:
     """The ufunc that an op is, and nothing else: it reads each element of its operands before it writes it."""
     ufunc = getattr(np, node.op.ufunc or "", None)
-    simple = isinstance(ufunc, np.ufunc) and ufunc.nout == 1 and ufunc.signature is None
+    simple = isinstance(ufunc, np.ufunc) and ufunc.nout == 1 and ufunc.signature is None and not node.attrs
     return ufunc if simple and node.op.name not in LOWERING else None
+
+
+def bound_ufunc(ufunc: np.ufunc, operands: Sequence[Any], out: np.ndarray) -> Call:
+    """A call of ``ufunc`` into ``out``."""
+    return partial(ufunc, *operands, out=out) if ufunc in _BY_KEYWORD else partial(ufunc, *operands, out)
 
 
 def ufunc_call(node: Node, operands: Sequence[Any], out: np.ndarray) -> list[Bound] | None:
@@ -61,125 +86,235 @@ def ufunc_call(node: Node, operands: Sequence[Any], out: np.ndarray) -> list[Bou
     like = next((a for a in operands if isinstance(a, np.ndarray) and a.dtype.kind == "f"), None)
     bound = [number_as_array(a, like) for a in operands]
     names = ", ".join(f"{{{i}}}" for i in range(len(bound)))
-    return [(partial(ufunc, *bound, out), f"np.{ufunc.__name__}({names}, out={{out}})")]
+    return [Bound(bound_ufunc(ufunc, bound, out), f"np.{ufunc.__name__}({names}, out={{out}})")]
 
 
-def _matmul(node: Node, operands: Sequence[Any], out: np.ndarray) -> list[Bound] | None:
+def _matmul(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
     x, y = operands
     if x.dtype != out.dtype or y.dtype != out.dtype or out.dtype.kind != "f":
         return None
     # np.dot reaches BLAS with less ado than np.matmul, where both mean the same.
     name = "dot" if x.ndim <= 2 and y.ndim <= 2 and out.ndim and out.flags.c_contiguous else "matmul"
-    return [(partial(getattr(np, name), x, y, out), f"np.{name}({{0}}, {{1}}, out={{out}})")]
+    return [Bound(partial(getattr(np, name), x, y, out), f"np.{name}({{0}}, {{1}}, out={{out}})")]
 
 
-def _relu(node: Node, operands: Sequence[Any], out: np.ndarray) -> list[Bound] | None:
+def _relu(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
     (x,) = operands
-    if _clip is None or x.dtype.kind != "f":
+    if _clip is None or not isinstance(x, np.ndarray) or x.dtype.kind != "f":
         return None
-    zero, infinity = _constant(0, x.dtype), _constant(math.inf, x.dtype)
-    return [(partial(_clip, x, zero, infinity, out), "np.clip({0}, 0, np.inf, out={out})")]
+    zero, infinity = _constant(0.0, x.dtype), _constant(math.inf, x.dtype)
+    return [Bound(partial(_clip, x, zero, infinity, out), "np.clip({0}, 0, np.inf, out={out})")]
 
 
-def _sigmoid(node: Node, operands: Sequence[Any], out: np.ndarray) -> list[Bound] | None:
+def _sigmoid(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
     (x,) = operands
-    if x.dtype != out.dtype:
+    if not isinstance(x, np.ndarray) or x.dtype != out.dtype or node.attrs:
         return None
-    half = _constant(0.5, out.dtype)
+    one = _constant(1.0, out.dtype)
     return [
-        (partial(np.multiply, x, half, out), "np.multiply({0}, 0.5, out={out})"),
-        (partial(np.tanh, out, out), "np.tanh({out}, out={out})"),
-        (partial(np.multiply, out, half, out), "np.multiply({out}, 0.5, out={out})"),
-        (partial(np.add, out, half, out), "np.add({out}, 0.5, out={out})"),
+        Bound(partial(np.negative, x, out), "np.negative({0}, out={out})"),
+        Bound(partial(np.exp, out, out), "np.exp({out}, out={out})"),
+        Bound(partial(np.add, out, one, out), "np.add({out}, 1, out={out})"),
+        Bound(partial(np.true_divide, one, out, out), "np.divide(1, {out}, out={out})"),
     ]
 
 
-def _where(node: Node, operands: Sequence[Any], out: np.ndarray) -> list[Bound] | None:
+def _softplus(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
+    (x,) = operands
+    if _clip is None or not isinstance(x, np.ndarray) or x.dtype != out.dtype or node.attrs:
+        return None
+    # max(x, 0) + log1p(exp(−|x|)): NumPy has vector loops for these, and none for logaddexp.
+    t = scratch(out.shape, out.dtype)
+    zero, infinity = _constant(0.0, x.dtype), _constant(math.inf, x.dtype)
+    return [
+        Bound(partial(np.absolute, x, t), "np.absolute({0}, out={tmp})"),
+        Bound(partial(np.negative, t, t), "np.negative({tmp}, out={tmp})"),
+        Bound(partial(np.exp, t, t), "np.exp({tmp}, out={tmp})"),
+        Bound(partial(np.log1p, t, t), "np.log1p({tmp}, out={tmp})"),
+        Bound(partial(_clip, x, zero, infinity, out), "np.clip({0}, 0, np.inf, out={out})"),
+        Bound(partial(np.add, out, t, out), "np.add({out}, {tmp}, out={out})"),
+    ]
+
+
+def _is_zero(value: Any) -> bool:
+    return type(value) in (int, float) and repr(value) in ("0", "0.0")
+
+
+def _where(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
+    """By masks of bits, which cost the same whatever the condition: np.where guesses at each element."""
     condition, x, y = operands
-    if not isinstance(condition, np.ndarray) or condition.dtype.kind != "b":
+    if not isinstance(condition, np.ndarray) or condition.dtype.kind != "b" or out.dtype.kind != "f":
         return None
+    bits = _BITS.get(out.dtype.itemsize)
+    arrays = [a for a in (x, y) if not _is_zero(a)]
+    if bits is None or not all(isinstance(a, np.ndarray) and a.dtype == out.dtype for a in arrays) or not arrays:
+        return None
+    mask = scratch(condition.shape, bits)
+    result = out.view(bits)
+    flags = condition.view(np.int8)
+    if len(arrays) == 1:
+        kept = 1 if arrays[0] is x else 2
+        # A condition is 0 or 1 in a byte: −1 is a mask of ones, and 1 − 1 = 0 masks the other way round.
+        make = (
+            Bound(partial(np.negative, flags, mask), "np.negative({0}.view('i1'), out={tmp})")
+            if kept == 1
+            else Bound(
+                partial(np.subtract, flags, np.int8(1), mask), "np.subtract({0}.view('i1'), np.int8(1), out={tmp})"
+            )
+        )
+        view = arrays[0].view(bits)
+        return [
+            make,
+            Bound(
+                partial(np.bitwise_and, view, mask, result),
+                f"np.bitwise_and({{{kept}}}.view({bits.str!r}), {{tmp}}, out={{out}}.view({bits.str!r}))",
+            ),
+        ]
+    a, b = x.view(bits), y.view(bits)
     return [
-        (partial(np.copyto, out, y), "np.copyto({out}, {2})"),
-        (partial(np.copyto, out, x, where=condition), "np.copyto({out}, {1}, where={0})"),
+        Bound(partial(np.negative, flags, mask), "np.negative({0}.view('i1'), out={tmp})"),
+        Bound(
+            partial(np.bitwise_xor, a, b, result),
+            f"np.bitwise_xor({{1}}.view({bits.str!r}), {{2}}.view({bits.str!r}), out={{out}}.view({bits.str!r}))",
+        ),
+        Bound(
+            partial(np.bitwise_and, result, mask, result),
+            f"np.bitwise_and({{out}}.view({bits.str!r}), {{tmp}}, out={{out}}.view({bits.str!r}))",
+        ),
+        Bound(
+            partial(np.bitwise_xor, result, b, result),
+            f"np.bitwise_xor({{out}}.view({bits.str!r}), {{2}}.view({bits.str!r}), out={{out}}.view({bits.str!r}))",
+        ),
     ]
 
 
-def _sum(node: Node, operands: Sequence[Any], out: np.ndarray) -> list[Bound] | None:
-    (x,) = operands
-    axis, keepdims = node.attrs["axis"], node.attrs["keepdims"]
-    if x.dtype != out.dtype or x.dtype.kind != "f":
-        return None
-    axes = normalized_axes(axis, x.ndim, "sum")
-    if axes == (0,) and x.ndim == 2 and not keepdims and x.flags.c_contiguous:
-        ones = _ones(x.shape[0], x.dtype)  # a product with ones: BLAS adds rows faster than np.add.reduce
-        return [(partial(_dot, ones, x, out), "np.dot(np.ones(len({0})), {0}, out={out})")]
+# Rows no longer than this may be added without pairing.
+_SHORT = 1024
+
+
+def _reduce(x: np.ndarray, axes: tuple[int, ...], out: np.ndarray, keepdims: bool) -> Bound:
+    """The sum of ``x`` over ``axes`` into ``out``: a product with ones where that is possible, since BLAS adds rows
+    and columns faster than np.add.reduce."""
+    plain = x.ndim == 2 and x.flags.c_contiguous and x.size and len(axes) == 1 and out.flags.c_contiguous
+    # Along rows np.add.reduce adds pairwise, which a long sum needs for its accuracy.
+    if plain and (axes == (0,) or x.shape[1] <= _SHORT):
+        flat = out.reshape(-1)
+        ones = _ones(x.shape[axes[0]], x.dtype)
+        if axes == (0,):
+            return Bound(partial(_dot, ones, x, flat), "np.dot(np.ones_like({0}[:, 0]), {0}, out={out}.reshape(-1))")
+        return Bound(partial(_dot, x, ones, flat), "np.dot({0}, np.ones_like({0}[0]), out={out}.reshape(-1))")
     text = f"np.add.reduce({{0}}, axis={axes}, out={{out}}, keepdims={keepdims})"
-    return [(partial(np.add.reduce, x, axes, None, out, keepdims), text)]
+    return Bound(partial(np.add.reduce, x, axes, None, out, keepdims), text)
 
 
-def _mean(node: Node, operands: Sequence[Any], out: np.ndarray) -> list[Bound] | None:
+def _sum(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
     (x,) = operands
-    total = _sum(node, operands, out)
+    if not isinstance(x, np.ndarray) or x.dtype != out.dtype or x.dtype.kind != "f" or x.dtype.itemsize == 2:
+        return None
+    return [_reduce(x, normalized_axes(node.attrs["axis"], x.ndim, "sum"), out, node.attrs["keepdims"])]
+
+
+def _mean(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
+    (x,) = operands
+    total = _sum(node, operands, out, scratch)
+    if total is None:
+        return None
     axes = normalized_axes(node.attrs["axis"], x.ndim, "mean")
     number = math.prod(x.shape[a] for a in axes)
-    if total is None or not number or out.dtype.name == "float16":
+    if not number:
         return None
     share = _constant(float(number), out.dtype)
-    return [*total, (partial(np.true_divide, out, share, out), f"np.divide({{out}}, {number}, out={{out}})")]
+    return [*total, Bound(partial(np.true_divide, out, share, out), f"np.divide({{out}}, {number}, out={{out}})")]
 
 
-def _unbroadcast(node: Node, operands: Sequence[Any], out: np.ndarray) -> list[Bound] | None:
-    g, like = operands
-    extra = g.ndim - like.ndim
-    axes = tuple(range(extra)) + tuple(
-        i + extra for i, n in enumerate(like.shape) if n == 1 and g.shape[i + extra] != 1
-    )
-    if not axes or g.dtype.kind != "f":
+def _unbroadcast(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
+    g = operands[0]
+    shape = out.shape
+    if not isinstance(g, np.ndarray) or g.dtype != out.dtype or g.dtype.kind != "f" or g.dtype.itemsize == 2:
         return None
-    if axes == (0,) and g.ndim == 2 and like.ndim == 1 and g.flags.c_contiguous:
-        ones = _ones(g.shape[0], g.dtype)
-        return [(partial(_dot, ones, g, out), "np.dot(np.ones(len({0})), {0}, out={out})")]
-    flat = out.reshape(tuple(1 if i in axes else n for i, n in enumerate(g.shape)))
-    return [(partial(np.add.reduce, g, axes, None, flat, True), f"{{out}}[...] = {{0}}.sum(axis={axes})")]
+    extra = g.ndim - len(shape)
+    axes = tuple(range(extra)) + tuple(i + extra for i, n in enumerate(shape) if n == 1 and g.shape[i + extra] != 1)
+    if not axes:
+        return [Bound(partial(np.copyto, out, g), "np.copyto({out}, {0})")]
+    if not out.flags.c_contiguous:
+        return None
+    if len(axes) == 1 and g.ndim == 2:
+        return [_reduce(g, axes, out, False)]
+    kept = tuple(1 if i in axes else n for i, n in enumerate(g.shape))
+    text = f"np.add.reduce({{0}}, axis={axes}, out={{out}}.reshape({kept}), keepdims=True)"
+    return [Bound(partial(np.add.reduce, g, axes, None, out.reshape(kept), True), text)]
 
 
-def _protected(name: str, ufunc: np.ufunc) -> Callable[[Node, Sequence[Any], np.ndarray], list[Bound] | None]:
-    def lower(node: Node, operands: Sequence[Any], out: np.ndarray) -> list[Bound] | None:
+def _protected(name: str, ufunc: np.ufunc) -> Callable[..., list[Bound] | None]:
+    """A product or quotient that is 0 where its first factor is, whatever the second.
+
+    Only 0 · ∞ and 0 / 0 differ from the plain product, and they make NaN. So the plain product is tried, and where NaN
+    reaches a result the call is run again with the strict form (see ``schedule``).
+    """
+
+    def lower(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
         g, factor = operands
-        if not isinstance(g, np.ndarray) or g.dtype != out.dtype or not out.flags.c_contiguous:
+        if not isinstance(g, np.ndarray) or g.dtype != out.dtype:
             return None
+        finite = type(factor) in (int, float) and math.isfinite(factor) and (name == "multiply" or factor != 0)
         factor = number_as_array(factor, g)
-        if np.may_share_memory(g, out) or getattr(factor, "dtype", None) != out.dtype:
+        if getattr(factor, "dtype", None) != out.dtype:
             return None
-        flat = out.reshape(-1)
 
-        def call() -> None:
+        def strict() -> None:
+            zero = g == 0
             ufunc(g, factor, out)
-            if not math.isfinite(_dot(flat, flat)):
-                np.copyto(out, 0, where=g == 0)
+            np.copyto(out, 0, where=zero)
 
-        return [(call, f"np.{name}({{0}}, {{1}}, out={{out}}); {{out}}[{{0}} == 0] = 0")]
+        text = f"np.{name}({{0}}, {{1}}, out={{out}})"
+        return [Bound(partial(ufunc, g, factor, out), text, None if finite else strict)]
 
     return lower
 
 
-LOWERING: dict[str, Callable[[Node, Sequence[Any], np.ndarray], list[Bound] | None]] = {
+def _cast(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
+    (x,) = operands
+    if not isinstance(x, np.ndarray) or x.dtype.kind not in "fb" or out.dtype.kind != "f":
+        return None
+    return [Bound(partial(np.copyto, out, x, "unsafe"), "np.copyto({out}, {0}, casting='unsafe')")]
+
+
+def _broadcast(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
+    x = operands[0]
+    fits = isinstance(x, np.ndarray) and x.dtype == out.dtype
+    return [Bound(partial(np.copyto, out, x), "np.copyto({out}, {0})")] if fits else None
+
+
+def _like(value: float) -> Callable[..., list[Bound] | None]:
+    def lower(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
+        return [Bound(partial(out.fill, value), f"{{out}}.fill({value})")]
+
+    return lower
+
+
+LOWERING: dict[str, Callable[[Node, Sequence[Any], np.ndarray, Scratch], list[Bound] | None]] = {
     "matmul": _matmul,
     "relu": _relu,
     "sigmoid": _sigmoid,
+    "softplus": _softplus,
     "where": _where,
     "sum": _sum,
     "mean": _mean,
     "unbroadcast": _unbroadcast,
     "safe_mul": _protected("multiply", np.multiply),
     "safe_div": _protected("divide", np.true_divide),
+    "cast": _cast,
+    "broadcast_like": _broadcast,
+    "broadcast_to": _broadcast,
+    "zeros_like": _like(0),
+    "ones_like": _like(1),
 }
 
 
-def lowered(node: Node, operands: Sequence[Any], out: np.ndarray) -> list[Bound]:
+def lowered(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound]:
     """The calls that compute ``node`` from ``operands`` into ``out``."""
     special = LOWERING.get(node.op.name)
-    calls = special(node, operands, out) if special is not None else ufunc_call(node, operands, out)
+    calls = special(node, operands, out, scratch) if special is not None else ufunc_call(node, operands, out)
     if calls is not None:
         return calls
     function, attrs = node.op.on_numpy, node.attrs
@@ -188,5 +323,15 @@ def lowered(node: Node, operands: Sequence[Any], out: np.ndarray) -> list[Bound]
     def call() -> None:
         out[...] = function(*arrays, **attrs)
 
-    names = ", ".join([f"{{{i}}}" for i in range(len(arrays))] + [f"{k}={v!r}" for k, v in attrs.items()])
-    return [(call, f"{{out}}[...] = tl.{node.op.name}({names})".replace("{{", "{").replace("}}", "}"))]
+    return [Bound(call, "{out}[...] = {op}")]
+
+
+def several(node: Node, operands: Sequence[Any], outs: Sequence[np.ndarray]) -> list[Bound]:
+    """The call that computes a node of several results into their buffers."""
+    function, attrs, arrays = node.op.on_numpy, node.attrs, tuple(operands)
+
+    def call() -> None:
+        for buffer, part in zip(outs, function(*arrays, **attrs), strict=True):
+            buffer[...] = part
+
+    return [Bound(call, "for _to, _part in zip([{outs}], {op}): _to[...] = _part")]

@@ -2,46 +2,48 @@
 
 Every value has a buffer for good; two values share one when their lives do not overlap; an elementwise result takes the
 place of an operand that nobody needs any more; reshapes, transposes and slices are views and cost nothing. Updates are
-written into the shared variables' own arrays, by the last op itself where nothing else wants the old value. A call of
-the function copies its inputs in, runs the list, and copies its outputs out.
+written into the shared variables' own arrays, by the last ops themselves where nothing else wants the old value. When
+another array comes in, the few calls that read it are bound again. How single ops become calls is in ``lower``; which
+values share a buffer is in ``buffers``.
 """
 
 from __future__ import annotations
 
-import math
-from collections import Counter
+from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
+from operator import call as call_it
 from typing import Any
 
 import numpy as np
 
-from tutorlib.compile.lower import Bound, lowered, one_ufunc
+from tutorlib.compile.buffers import Buffers, Like, Lives, direct_updates, is_view
+from tutorlib.compile.lower import Bound, Call, lowered, several
+from tutorlib.compile.poison import speculation
 from tutorlib.core.backend import silence, unsilence
 from tutorlib.core.graph import Constant, Node, Shared, Symbol
 
-# Ops whose result may be a view of their first operand, made once when the schedule is.
-_VIEWS = "reshape reshape_like transpose expand_dims squeeze broadcast_to broadcast_like getitem part flip diagonal"
-VIEWS = frozenset(_VIEWS.split())
-# Elementwise ops whose lowered calls read every operand before they write, so that one may be overwritten.
-_IN_PLACE = frozenset({"relu", "cast"})
+# An input of so many bytes is read where it is; a smaller one is copied, which costs less than binding calls again.
+COPY_BYTES = 65_536
 
 
-@dataclass(frozen=True)
-class Line:
-    """One line of the program: its ``text`` and the ``node`` it belongs to (None for copies in and out)."""
+class Step:
+    """One node of the schedule: the buffers of its results (none for a view) and the calls that fill them."""
 
-    text: str
-    node: Node | None
+    __slots__ = ("calls", "node", "outs")
 
-
-Like = tuple[tuple[int, ...], np.dtype[Any]]
+    def __init__(self, node: Node, outs: list[np.ndarray]) -> None:
+        self.node = node
+        self.outs = outs
+        self.calls: list[Bound] = []
 
 
 class Schedule:
-    """A plan for the shapes, and the arrays of shared variables, that it was made with.
+    """A plan for one set of shapes.
 
-    Attributes: ``lines`` (the program as text), ``bytes`` (of all buffers), ``bytes_without_reuse``.
+    Attributes: ``steps``; ``buffers``, their sizes and lives; ``inputs``, ``outputs``, ``updates`` as variables;
+    ``direct``, by id of variable: the shared variable whose array an update is computed into; ``array``, by id of
+    variable: where its value is.
     """
 
     def __init__(
@@ -53,218 +55,211 @@ class Schedule:
         likes: Mapping[int, Like],
     ) -> None:
         """``likes``: by id of variable, the shape and dtype of its value."""
-        direct = _direct_updates(nodes, outputs, updates, likes)
+        self.inputs, self.outputs, self.updates = list(inputs), list(outputs), list(updates)
+        direct = direct_updates(nodes, outputs, updates, likes)
         nodes = [n for n in nodes if id(n) not in direct] + [n for n in nodes if id(n) in direct]
-        self._direct = {id(n.outputs[0]): s for n in nodes if (s := direct.get(id(n))) is not None}
-        self._calls: list[Any] = []
-        self.lines: list[Line] = []
-        self.bytes = self.bytes_without_reuse = 0
-        self._array: dict[int, Any] = {}  # by id of variable: its buffer, or a Python number
-        self._root: dict[int, int] = {}  # whose buffer a view looks into
-        self._names: dict[int, str] = {}
-        self._free: dict[tuple[int, str], list[np.ndarray]] = {}
-        self._owned: dict[int, np.ndarray] = {}
-        self._bound_to = [(v.storage, v.storage.value) for v in _shared_of(nodes, outputs, updates)]
-        roots = [*outputs, *(new for _, new in updates)]
-        self._last = self._last_uses(nodes, roots)
-        for i, var in enumerate(inputs):
-            self._array[id(var)] = np.empty(*likes[id(var)])
-            self._name(var, var.name if var.name and var.name.isidentifier() else f"x{i}")
-        self._input_buffers = [self._array[id(v)] for v in inputs]
+        self.direct = {id(n.outputs[0]): s for n in nodes if (s := direct.get(id(n))) is not None}
+        self.array: dict[int, Any] = {}
+        self.steps: list[Step] = []
+        self._scratch: dict[tuple[int, str], np.ndarray] = {}
+        self._place_leaves(nodes, likes)
+        strict, checked = speculation(nodes, outputs, updates, self.direct)
+        self._strict = strict
+        self.buffers = Buffers(Lives(nodes, [*outputs, *(new for _, new in updates)]))
         for position, node in enumerate(nodes):
             self._add(node, position, likes)
-        self._output_buffers = [self._operand(v) for v in outputs]
-        self._update_buffers = [(s, self._operand(new)) for s, new in updates if id(new) not in self._direct]
-        self._shared_arrays = [array for _, array in self._bound_to]
-        self.output_names = [self._names.get(id(v), repr(self._array.get(id(v)))) for v in outputs]
+        self._find_ends()
+        self._checks = [partial(np.vdot, a, a) for v in checked if isinstance(a := self.array.get(id(v)), np.ndarray)]
+        self._flatten()
 
     # ---- making it ----
 
-    @staticmethod
-    def _last_uses(nodes: Sequence[Node], outputs: Sequence[Symbol]) -> dict[int, int]:
-        last: dict[int, int] = {}
-        for position, node in enumerate(nodes):
-            for var in (*node.inputs, *node.outputs):
-                last[id(var)] = position
-        for var in outputs:
-            last[id(var)] = len(nodes)
-        # A view keeps what it looks into alive, through any number of views.
-        for node in reversed(nodes):
-            if node.op.name in VIEWS:
-                base = id(node.inputs[0])
-                last[base] = max(last[base], last[id(node.outputs[0])])
-        return last
-
-    def _name(self, var: Symbol, name: str) -> str:
-        taken = set(self._names.values())
-        while name in taken:
-            name += "_"
-        self._names[id(var)] = name
-        return name
+    def _place_leaves(self, nodes: Sequence[Node], likes: Mapping[int, Like]) -> None:
+        updated = {id(s) for s, _ in self.updates}
+        self._copied_inputs: list[tuple[int, np.ndarray]] = []
+        self._bound_inputs: list[tuple[int, Symbol]] = []
+        for i, var in enumerate(self.inputs):
+            buffer = self.array[id(var)] = np.empty(*likes[id(var)])
+            if buffer.nbytes < COPY_BYTES:
+                self._copied_inputs.append((i, buffer))
+            else:
+                self._bound_inputs.append((i, var))
+        found = {id(v): v for node in nodes for v in node.inputs if isinstance(v, Shared)}
+        found |= {id(v): v for v in (*self.outputs, *(new for _, new in self.updates)) if isinstance(v, Shared)}
+        found |= {id(s): s for s, _ in self.updates}
+        self.shared = list(found.values())
+        # A lent array must keep its value, so what is updated works in an array of the schedule's own.
+        self._own: list[tuple[Shared, np.ndarray]] = []
+        self._bound_shared: list[tuple[Shared, Symbol]] = []
+        for variable in self.shared:
+            value = variable.storage.value
+            if id(variable) in updated and variable.storage.lent:
+                self.array[id(variable)] = own = np.empty_like(value, order="C")
+                self._own.append((variable, own))
+            else:
+                self.array[id(variable)] = value
+                self._bound_shared.append((variable, variable))
+        self._updated = updated
 
     def _operand(self, var: Symbol) -> Any:
-        known = self._array.get(id(var))
-        if known is None:
-            if isinstance(var, Constant):
-                known = var.value
-                self._names[id(var)] = repr(known) if var.aval.weak else f"c{len(self._names)}"
-            elif isinstance(var, Shared):
-                known = var.storage.value
-                self._name(var, var.name if var.name and var.name.isidentifier() else f"s{len(self._names)}")
-            self._array[id(var)] = known
+        known = self.array.get(id(var))
+        if known is None and isinstance(var, Constant):
+            known = self.array[id(var)] = var.value
         return known
 
-    def _add(self, node: Node, position: int, likes: Mapping[int, Like]) -> None:
+    def scratch(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """An array whose content lasts for one node only."""
+        size = int(np.prod(shape))
+        key = (size, np.dtype(dtype).str)
+        found = self._scratch.get(key)
+        if found is None:
+            found = self._scratch[key] = np.empty(size, dtype)
+        return found.reshape(shape)
+
+    def _view(self, node: Node) -> np.ndarray | None:
+        """The result of a node as a view of its operand's array, if it is one."""
         operands = [self._operand(v) for v in node.inputs]
-        names = [self._names[id(v)] for v in node.inputs]
-        out_var = node.outputs[0]
-        # With index arrays, whose values come at run time, getitem is no view.
-        indexed = node.op.name == "getitem" and len(operands) > 1
-        if node.op.name in VIEWS and not indexed and isinstance(operands[0], np.ndarray):
-            view = node.op.on_numpy(*operands, **node.attrs)
-            if isinstance(view, np.ndarray) and np.may_share_memory(view, operands[0]):
-                self._array[id(out_var)] = view
-                self._root[id(out_var)] = self._root.get(id(node.inputs[0]), id(node.inputs[0]))
-                attrs = ", ".join(f"{key}={value!r}" for key, value in node.attrs.items())
-                made = self._name(out_var, f"b{len(self._names)}")
-                self.lines.append(Line(f"{made} = tl.{node.op.name}({', '.join([*names[:1], attrs])})  # a view", node))
-                return
+        if not is_view(node) or not isinstance(operands[0], np.ndarray):
+            return None
+        view = node.op.on_numpy(*operands, **node.attrs)
+        if (
+            isinstance(view, np.ndarray)
+            and (view is operands[0] or view.base is not None)
+            and _looks_into(view, operands[0])
+        ):
+            return view
+        return None
+
+    def _add(self, node: Node, position: int, likes: Mapping[int, Like]) -> None:
+        view = self._view(node)
+        if view is not None:
+            self.array[id(node.outputs[0])] = view
+            self.buffers.enter_view(node)
+            self.steps.append(Step(node, []))
+            return
+        operands = [self._operand(v) for v in node.inputs]
+        outs = []
         for var in node.outputs:
-            shape, dtype = likes[id(var)]
-            if id(var) in self._direct:
-                variable = self._direct[id(var)]
-                self._array[id(var)] = self._operand(variable)
-                self._names[id(var)] = self._names[id(variable)]
-                continue
-            self._array[id(var)] = self._buffer(node, operands, shape, dtype, position)
-            self._name(var, f"b{len(self._names)}")
-            self.bytes_without_reuse += self._array[id(var)].nbytes
-        if node.op.nout == 1:
-            for call, text in lowered(node, operands, self._array[id(out_var)]):
-                self._emit((call, text), names, self._names[id(out_var)], node)
+            if id(var) in self.direct:
+                outs.append(self._operand(self.direct[id(var)]))
+            else:
+                outs.append(self.buffers.take(node, var, operands, likes[id(var)], position))
+            self.array[id(var)] = outs[-1]
+        step = Step(node, outs)
+        self._bind(step)
+        self.steps.append(step)
+        self.buffers.let_go(node, position)
+
+    def _bind(self, step: Step) -> None:
+        operands = [self._operand(v) for v in step.node.inputs]
+        if step.node.op.nout == 1:
+            step.calls = lowered(step.node, operands, step.outs[0], self.scratch)
         else:
-            self._emit(self._several(node, operands), names, ", ".join(self._names[id(v)] for v in node.outputs), node)
-        self._let_go(node, position)
+            step.calls = several(step.node, operands, step.outs)
 
-    def _several(self, node: Node, operands: Sequence[Any]) -> Bound:
-        buffers = [self._array[id(v)] for v in node.outputs]
-        function, attrs, arrays = node.op.on_numpy, node.attrs, tuple(operands)
+    def _find_ends(self) -> None:
+        self.output_arrays = [self._operand(v) for v in self.outputs]
+        own = {id(s): array for s, array in self._own}
+        moves = [(s, self._operand(new)) for s, new in self.updates if id(new) not in self.direct]
+        self._moves = [move for move in moves if id(move[0]) not in own]
+        self._lent_moves = [move for move in moves if id(move[0]) in own]
+        self._lent_in_place = [(s, own[id(s)]) for s in self.direct.values() if id(s) in own]
 
-        def call() -> None:
-            for buffer, part in zip(buffers, function(*arrays, **attrs), strict=True):
-                buffer[...] = part
-
-        return call, f"{{out}} = tl.{node.op.name}(…)"
-
-    def _emit(self, bound: Bound, names: Sequence[str], out: str, node: Node) -> None:
-        call, text = bound
-        self._calls.append(call)
-        self.lines.append(Line(text.format(*names, out=out), node))
-
-    def _buffer(
-        self, node: Node, operands: Sequence[Any], shape: tuple[int, ...], dtype: np.dtype[Any], position: int
-    ) -> np.ndarray:
-        if one_ufunc(node) is not None or node.op.name in _IN_PLACE:
-            for var, array in zip(node.inputs, operands, strict=True):
-                root = id(var)
-                if root in self._owned and self._last[root] == position and root not in self._root:
-                    mine = self._owned[root]
-                    if array is mine and mine.shape == shape and mine.dtype == dtype:
-                        del self._owned[root]
-                        self._owned[id(node.outputs[0])] = mine
-                        return mine
-        free = self._free.get((math.prod(shape), dtype.str))
-        if free:
-            buffer = free.pop().reshape(shape)
-        else:
-            buffer = np.empty(shape, dtype)
-            self.bytes += buffer.nbytes
-        self._owned[id(node.outputs[0])] = buffer
-        return buffer
-
-    def _let_go(self, node: Node, position: int) -> None:
-        for var in {id(v): v for v in (*node.inputs, *node.outputs)}.values():
-            root = self._root.get(id(var), id(var))
-            if root in self._owned and self._last.get(root, -1) <= position and self._last[id(var)] <= position:
-                buffer = self._owned.pop(root)
-                self._free.setdefault((buffer.size, buffer.dtype.str), []).append(buffer)
+    def _flatten(self) -> None:
+        before: list[tuple[Bound, bool]] = []
+        last: list[Call] = []
+        for step in self.steps:
+            strict = id(step.node) in self._strict
+            if step.node.outputs and id(step.node.outputs[0]) in self.direct:
+                last += [bound.call for bound in step.calls]
+            else:
+                before += [(bound, strict) for bound in step.calls]
+        self._calls = [b.strict if strict and b.strict is not None else b.call for b, strict in before]
+        self._strict_calls = [b.strict if b.strict is not None else b.call for b, _ in before]
+        self._last_calls = last
 
     # ---- running it ----
 
-    def fits(self, arrays: Sequence[Any]) -> bool:
-        """Whether these inputs, and the shared variables as they are, are what the schedule was made for."""
-        return all(
-            type(a) is np.ndarray and a.shape == b.shape for a, b in zip(arrays, self._input_buffers, strict=True)
-        ) and all(storage.value is array for storage, array in self._bound_to)
+    def bind(self, arrays: Sequence[np.ndarray]) -> bool:
+        """Take these inputs and the shared variables as they are now; False when they need another schedule."""
+        changed: dict[int, np.ndarray] = {}
+        for variable, _ in self._bound_shared:
+            value = variable.storage.value
+            if value is not self.array[id(variable)]:
+                changed[id(variable)] = value
+            if variable.storage.lent and id(variable) in self._updated:
+                return False
+        for variable, own in self._own:
+            if not _alike(variable.storage.value, own):
+                return False
+        for i, var in self._bound_inputs:
+            array = arrays[i]
+            if array is not self.array[id(var)]:
+                changed[id(var)] = array if array.flags.c_contiguous else np.ascontiguousarray(array)
+        return not changed or self._rebind(changed)
+
+    def _rebind(self, changed: Mapping[int, np.ndarray]) -> bool:
+        if not all(_alike(array, self.array[key]) for key, array in changed.items()):
+            return False
+        self.array.update(changed)
+        stale = set(changed)
+        for step in self.steps:
+            node = step.node
+            written = self.direct.get(id(node.outputs[0])) if step.outs else None
+            if written is not None and id(written) in stale:
+                step.outs = [self.array[id(written)]]
+                self.array[id(node.outputs[0])] = step.outs[0]
+            elif not any(id(v) in stale for v in node.inputs):
+                continue
+            if step.outs:
+                self._bind(step)
+                continue
+            view = self._view(node)
+            if view is None:
+                return False
+            self.array[id(node.outputs[0])] = view
+            stale.add(id(node.outputs[0]))
+        self._find_ends()
+        self._flatten()
+        return True
 
     def run(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """The outputs, as arrays of the caller's own; the updates are in the shared variables' arrays afterwards."""
-        for buffer, array in zip(self._input_buffers, arrays, strict=True):
-            np.copyto(buffer, array)
+        """The outputs, as arrays of the caller's own; the updates are in the shared variables afterwards.
+
+        Call ``bind`` first. Nothing is written before everything is computed.
+        """
+        for i, buffer in self._copied_inputs:
+            np.copyto(buffer, arrays[i])
+        for variable, own in self._own:
+            np.copyto(own, variable.storage.value)
         token = silence()
         try:
             for call in self._calls:
                 call()
+            for check in self._checks:
+                if (found := check()) != found:  # NaN
+                    for call in self._strict_calls:
+                        call()
+                    break
+            results = [np.array(value) for value in self.output_arrays]
+            # A new value may be the present value of another variable, so all are taken before one is written.
+            new = [np.array(value) for _, value in (*self._moves, *self._lent_moves)]
+            # Each in one C call, which no interrupt can stop half-way.
+            deque(map(call_it, self._last_calls), 0)
+            if self._moves:
+                deque(map(np.copyto, [s.storage.value for s, _ in self._moves], new), 0)
         finally:
             unsilence(token)
-        results = [np.array(buffer) for buffer in self._output_buffers]
-        # All new values are taken before the first is written: one may be the present value of another variable.
-        new = [(s.storage, _taken(value, self._shared_arrays)) for s, value in self._update_buffers]
-        for storage, value in new:
-            np.copyto(storage.value, value)
+        for (variable, _), value in zip(self._lent_moves, new[len(self._moves) :], strict=True):
+            variable.storage.value = value
+        for variable, own in self._lent_in_place:
+            variable.storage.value = own.copy()
         return results
 
 
-def _taken(value: Any, shared: Sequence[np.ndarray]) -> Any:
-    copy = isinstance(value, np.ndarray) and any(np.may_share_memory(value, array) for array in shared)
-    return value.copy() if copy else value
+def _looks_into(view: np.ndarray, array: np.ndarray) -> bool:
+    return not view.size or np.may_share_memory(view, array)
 
 
-def _shared_of(
-    nodes: Sequence[Node], outputs: Sequence[Symbol], updates: Sequence[tuple[Shared, Symbol]]
-) -> list[Shared]:
-    found = {id(v): v for node in nodes for v in node.inputs if isinstance(v, Shared)}
-    found |= {id(v): v for v in (*outputs, *(new for _, new in updates)) if isinstance(v, Shared)}
-    found |= {id(s): s for s, _ in updates}
-    return list(found.values())
-
-
-def _roots_of_views(nodes: Sequence[Node]) -> dict[int, int]:
-    """By id of variable: the id of the variable whose memory it may look into, through any number of views."""
-    root: dict[int, int] = {}
-    for node in nodes:
-        if node.op.name in VIEWS:
-            base = id(node.inputs[0])
-            root[id(node.outputs[0])] = root.get(base, base)
-    return root
-
-
-def _direct_updates(
-    nodes: Sequence[Node],
-    outputs: Sequence[Symbol],
-    updates: Sequence[tuple[Shared, Symbol]],
-    likes: Mapping[int, Like],
-) -> dict[int, Shared]:
-    """By id of node: the shared variable that it may write its result into, being the last to read the old value.
-
-    That holds for an update by one ufunc, like ``w - step``, whose value nothing else uses, when no output is the
-    variable (or a view of it) and no other update of this kind reads it.
-    """
-    root = _roots_of_views(nodes)
-    ends = [*outputs, *(new for _, new in updates)]
-    uses = Counter([id(v) for node in nodes for v in node.inputs] + [id(v) for v in ends])
-    shown = {root.get(id(v), id(v)) for v in ends}
-    reads = {id(node): {root.get(id(v), id(v)) for v in node.inputs} for node in nodes}
-    found: dict[int, Shared] = {}
-    for variable, new in updates:
-        node = new.node
-        if node is None or uses[id(new)] != 1 or one_ufunc(node) is None:
-            continue
-        value = variable.storage.value
-        if likes[id(new)] == (value.shape, value.dtype) and id(variable) not in shown:
-            found[id(node)] = variable
-    return {
-        key: variable
-        for key, variable in found.items()
-        if not any(id(variable) in reads[other] for other in found if other != key)
-    }
+def _alike(array: Any, like: np.ndarray) -> bool:
+    return type(array) is np.ndarray and array.shape == like.shape and array.dtype == like.dtype

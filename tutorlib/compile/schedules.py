@@ -27,7 +27,8 @@ class Schedules:
         self._plan = plan
         self._inputs, self._outputs, self._updates = inputs, outputs, updates
         self._known: dict[tuple[Any, ...], Schedule | None] = {}
-        # Two threads in one function must not share its buffers: the second runs plainly.
+        # Two threads in one function must not share its buffers. Updates take turns; what only computes need not wait
+        # and runs plainly.
         self._lock = threading.Lock()
         self._storages = [s.storage for s in [*plan.shared, *(s for s, _ in updates)]]
         self._possible = bool(plan.nodes) and all(_can_be_scheduled(node) for node in plan.nodes)
@@ -38,19 +39,17 @@ class Schedules:
 
     def run(self, arrays: Sequence[Any]) -> list[np.ndarray] | None:
         """The outputs, updates written; or None when this call must be run plainly."""
-        if not self._possible or not self._lock.acquire(blocking=False):
+        if not self._possible or not self._lock.acquire(blocking=bool(self._updates)):
             return None
         try:
             key = tuple(array.shape for array in arrays)
             schedule = self._known.get(key)
-            if schedule is None or not schedule.fits(arrays):
+            if schedule is None or not schedule.bind(arrays):
                 if key in self._known and schedule is None:
                     return None
                 schedule = self._make(key, arrays)
-                if schedule is None:
+                if schedule is None or not schedule.bind(arrays):
                     return None
-            if any(s.storage.lent for s, _ in self._updates):
-                return None
             try:
                 return schedule.run(arrays)
             except Exception:

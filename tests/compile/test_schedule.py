@@ -1,0 +1,392 @@
+"""The fast way to run a graph gives what the plain way gives, call after call, and touches only what is its own."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import tutorlib as tl
+from tests.compile.random_graphs import random_graph, values_for
+from tutorlib.core.graph import Op
+
+SHAPES = [(3, 4), (1, 1), (3, 4), (0, 2), (2, 0), (1, 5), (300, 2)]
+
+
+def scheduled(function):
+    """The schedule a function used last; fails where it ran plainly."""
+    schedule = function._fast.latest()
+    assert schedule is not None
+    return schedule
+
+
+def assert_same(fast, plain, dtype="float64"):
+    tolerance = 1e-10 if dtype == "float64" else 1e-4
+    assert fast.shape == plain.shape and fast.dtype == plain.dtype
+    np.testing.assert_allclose(fast, plain, rtol=tolerance, atol=tolerance)
+
+
+# ---- the same values ----
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("seed", range(20))
+def test_calls_with_other_values_and_shapes_equal_the_plain_plan(seed, dtype):
+    inputs, out = random_graph(seed, 12, dtype)
+    loss = tl.sum(tl.tanh(out))
+    outputs = [out, *tl.grad(loss, inputs, disconnected="zero")]
+    fast = tl.function(inputs, outputs, on_unused_input="ignore")
+    plain = tl.function(inputs, outputs, on_unused_input="ignore", mode="plain")
+    for call, shape in enumerate(SHAPES):
+        arrays = values_for(shape, 2, dtype, seed=call)
+        for a, b in zip(fast(*arrays), plain(*arrays), strict=True):
+            assert_same(a, b, dtype)
+    assert scheduled(fast).steps
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("seed", range(15))
+def test_training_equals_training_with_the_plain_plan(seed, dtype):
+    results = []
+    for mode in (None, "plain"):
+        (x, y), out = random_graph(seed, 10, dtype)
+        w, v = (tl.shared(a) for a in values_for((3, 4), 2, dtype, seed=99))
+        out = tl.grad(tl.sum(tl.tanh(out)), [x, y], disconnected="zero")
+        step = tl.function(
+            [],
+            [tl.sum(w), out[0] * 1],
+            updates=[(w, w - 0.1 * out[0]), (v, 0.9 * v + w)],
+            givens=[(x, w), (y, v)],
+            on_unused_input="ignore",
+            mode=mode,
+        )
+        calls = [[a.tolist() for a in step()] for _ in range(4)]
+        results.append((calls, w.get_value().tolist(), v.get_value().tolist()))
+    np.testing.assert_allclose(results[0][1], results[1][1], rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(results[0][2], results[1][2], rtol=1e-3, atol=1e-3)
+    for fast, plain in zip(results[0][0], results[1][0], strict=True):
+        np.testing.assert_allclose(fast[1], plain[1], rtol=1e-3, atol=1e-3)
+
+
+def test_a_large_input_is_read_where_it_is_and_another_array_takes_its_place():
+    x = tl.matrix("x")
+    f = tl.function([x], [tl.exp(x).sum(axis=0), x.T[0] * 1, x[2:] + 1])
+    big = np.random.default_rng(0).normal(size=(200, 100))
+    for array in (big, big * 2, big, np.asfortranarray(big), big[::-1]):
+        expected = [np.exp(array).sum(axis=0), array.T[0], array[2:] + 1]
+        for got, want in zip(f(array), expected, strict=True):
+            np.testing.assert_allclose(got, want)
+    before = f(big)[1]
+    big[0, 0] = 77.0
+    assert f(big)[1][0] == 77.0 and before[0] != 77.0
+    assert any(a is big for a in scheduled(f).array.values())
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_where_takes_each_branch_bit_by_bit(dtype):
+    x, y = (tl.symbol(n, (None,), dtype) for n in "xy")
+    f = tl.function([x, y], [tl.where(x > 0, x, y), tl.where(x > 0, x, 0.0), tl.where(x > 0, 0.0, y)])
+    a = np.array([1.0, -1.0, np.nan, np.inf, -np.inf, 0.0, -0.0], dtype)
+    b = np.array([np.nan, np.inf, 3.0, np.nan, -0.0, np.inf, np.nan], dtype)
+    for _ in range(2):
+        got = f(a, b)
+        for result, want in zip(
+            got, [np.where(a > 0, a, b), np.where(a > 0, a, 0), np.where(a > 0, 0, b)], strict=True
+        ):
+            assert result.dtype == dtype
+            np.testing.assert_array_equal(result, want)
+
+
+def test_a_branch_that_is_masked_out_leaks_no_nan():
+    x = tl.vector("x")
+    loss = tl.sum(tl.where(x > 0, tl.log(x) * x, x * 2))
+    f = tl.function([x], tl.grad(loss, x))
+    np.testing.assert_allclose(f([1.0, 2.0]), [1.0, 1 + np.log(2.0)])
+    np.testing.assert_allclose(f([0.0, 1.0]), [2.0, 1.0])
+    np.testing.assert_allclose(f([-1.0, 1.0]), [2.0, 1.0])
+    np.testing.assert_allclose(f([1.0, 2.0]), [1.0, 1 + np.log(2.0)])
+
+
+def test_an_update_is_not_spoilt_by_a_masked_out_infinity():
+    w = tl.shared([0.0, 1.0, 4.0], name="w")
+    loss = tl.sum(tl.where(w > 0, tl.sqrt(w), 0.0))
+    step = tl.function([], loss, updates=[(w, w - 0.5 * tl.grad(loss, w))])
+    assert step() == 3.0
+    np.testing.assert_allclose(w.get_value(), [0.0, 0.75, 3.875])
+    scheduled(step)
+
+
+def test_nan_that_a_comparison_would_hide_is_prevented():
+    x = tl.vector("x")
+    gradient = tl.grad(tl.sum(tl.where(x > 0, tl.sqrt(x), 0.0)), x)
+    f = tl.function([x], tl.where(gradient >= 0, 1.0, -1.0))
+    assert f([0.0, 4.0]).tolist() == [1.0, 1.0]
+
+
+def test_results_of_several_parts_keep_apart():
+    x = tl.matrix("x")
+    both = Op("both", lambda xp, x: (x + 1, x * 2), lambda x: (x, x), nout=2)
+    more, twice = both(x)
+    f = tl.function([x], [tl.exp(more) - more, tl.exp(twice) + twice, more.sum()])
+    for a in (np.zeros((2, 2)), np.eye(2)):
+        want = [np.exp(a + 1) - (a + 1), np.exp(2 * a) + 2 * a, (a + 1).sum()]
+        for got, expected in zip(f(a), want, strict=True):
+            np.testing.assert_allclose(got, expected)
+    scheduled(f)
+
+
+# ---- whose arrays they are ----
+
+
+def test_the_next_call_does_not_change_what_the_last_one_returned():
+    x = tl.vector("x")
+    f = tl.function([x], [x, x * 2, (x * 2)[1:], tl.transpose(x)])
+    first = f([1.0, 2.0])
+    f([10.0, 20.0])
+    assert [r.tolist() for r in first] == [[1, 2], [2, 4], [4], [1, 2]]
+
+
+def test_changing_a_result_or_an_input_changes_nothing_else():
+    x, s = tl.vector("x"), tl.shared([1.0, 2.0], name="s")
+    f = tl.function([x], [x, s, s * x, s], updates=[(s, s + x)])
+    data = np.array([1.0, 1.0])
+    results = f(data)
+    for r in results:
+        r[...] = 50.0
+    assert data.tolist() == [1.0, 1.0] and s.get_value().tolist() == [2.0, 3.0]
+    assert [r.tolist() for r in f(data)] == [[1, 1], [2, 3], [2, 3], [2, 3]]
+
+
+def test_an_output_that_is_a_shared_variable_has_its_old_value():
+    s = tl.shared([1.0, 2.0])
+    step = tl.function([], [s, s[::-1]], updates=[(s, s * 10)])
+    for power in (1, 10, 100):
+        now, backwards = step()
+        assert now.tolist() == [power, 2 * power] and backwards.tolist() == [2 * power, power]
+
+
+def test_swaps_and_rotations_are_simultaneous():
+    a, b, c = (tl.shared([float(n), n + 0.5]) for n in range(3))
+    swap = tl.function([], updates=[(a, b), (b, a)])
+    turn = tl.function([], updates=[(a, b + 0), (b, c * 1), (c, a[::-1])])
+    for _ in range(2):
+        swap()
+    assert (a.get_value().tolist(), b.get_value().tolist()) == ([0.0, 0.5], [1.0, 1.5])
+    turn()
+    assert [v.get_value().tolist() for v in (a, b, c)] == [[1.0, 1.5], [2.0, 2.5], [0.5, 0.0]]
+    scheduled(turn)
+
+
+def test_updates_that_read_each_other_see_old_values():
+    a, b = tl.shared([1.0, 2.0]), tl.shared([10.0, 20.0])
+    step = tl.function([], updates=[(a, a + b), (b, b - a)])
+    step()
+    step()
+    assert (a.get_value().tolist(), b.get_value().tolist()) == ([20.0, 40.0], [-2.0, -4.0])
+
+
+def test_momentum():
+    w, m = tl.shared([1.0, -2.0]), tl.shared([0.0, 0.0])
+    new_m = 0.5 * m + 2 * w
+    step = tl.function([], updates=[(m, new_m), (w, w - 0.1 * new_m)])
+    expected_w, expected_m = np.array([1.0, -2.0]), np.zeros(2)
+    for _ in range(5):
+        step()
+        expected_m = 0.5 * expected_m + 2 * expected_w
+        expected_w = expected_w - 0.1 * expected_m
+        np.testing.assert_allclose(w.get_value(), expected_w)
+        np.testing.assert_allclose(m.get_value(), expected_m)
+
+
+def test_an_update_to_a_constant_an_input_or_its_own_transpose():
+    x, s, t, u = tl.matrix("x"), tl.shared(np.eye(2)), tl.shared(np.arange(4.0).reshape(2, 2)), tl.shared(np.eye(2))
+    step = tl.function([x], x + s, updates=[(s, x), (t, t.T), (u, np.ones((2, 2)))])
+    data = np.array([[1.0, 2.0], [3.0, 4.0]])
+    step(data)
+    data[...] = 0.0
+    assert s.get_value().tolist() == [[1, 2], [3, 4]]
+    assert t.get_value().tolist() == [[0, 2], [1, 3]]
+    step(data)
+    assert t.get_value().tolist() == [[0, 1], [2, 3]] and u.get_value().tolist() == [[1, 1], [1, 1]]
+
+
+def test_a_sum_of_a_matrix_and_its_transpose_in_place_reads_before_it_writes():
+    s = tl.shared(np.arange(9.0).reshape(3, 3))
+    x = tl.matrix("x")
+    step = tl.function([x], tl.exp(x) + tl.exp(x).T, updates=[(s, s + s.T)])
+    a = np.arange(9.0).reshape(3, 3)
+    np.testing.assert_allclose(step(a), np.exp(a) + np.exp(a).T)
+    assert s.get_value().tolist() == (a + a.T).tolist()
+
+
+def test_a_value_read_by_borrowing_stays_as_it_was():
+    s = tl.shared([1.0])
+    step = tl.function([], updates=[(s, s * 2)])
+    kept = []
+    for _ in range(4):
+        kept.append(s.get_value(borrow=True))
+        step()
+    assert [k.tolist() for k in kept] == [[1.0], [2.0], [4.0], [8.0]]
+    scheduled(step)
+
+
+def test_the_callers_own_borrowed_array_is_never_written():
+    mine = np.array([1.0, 2.0])
+    s = tl.shared(mine, borrow=True)
+    step = tl.function([], updates=[(s, s + 1)])
+    step()
+    step()
+    assert mine.tolist() == [1.0, 2.0] and s.get_value().tolist() == [3.0, 4.0]
+
+
+def test_set_value_between_calls_counts_and_leaves_the_given_array_alone():
+    s = tl.shared([1.0, 2.0])
+    step = tl.function([], s.sum(), updates=[(s, s + 1)])
+    step()
+    given = np.array([10.0, 20.0])
+    s.set_value(given)
+    assert step() == 30.0 and step() == 32.0
+    assert given.tolist() == [10.0, 20.0]
+    assert len(step._fast._known) == 1
+
+
+def test_a_variable_may_change_its_shape():
+    s = tl.shared([1.0, 2.0], shape=(None,))
+    step = tl.function([], s.sum(), updates=[(s, tl.concatenate([s, s]))])
+    assert [step().item() for _ in range(4)] == [3.0, 6.0, 12.0, 24.0]
+    s.set_value([1.0])
+    assert [step().item() for _ in range(2)] == [1.0, 2.0]
+
+
+def test_two_functions_share_a_variable():
+    s = tl.shared([1.0, 2.0])
+    x = tl.vector("x")
+    train = tl.function([x], updates=[(s, s + x)])
+    test = tl.function([x], s * x)
+    for n in range(1, 4):
+        train([1.0, 1.0])
+        assert test([2.0, 2.0]).tolist() == [2 * (1.0 + n), 2 * (2.0 + n)]
+        s.set_value(s.get_value())
+
+
+def test_recorded_graphs_over_parameters_keep_their_values():
+    p = tl.Parameter([1.0, 2.0], name="p")
+    recorded = (p * p).sum()
+    step = tl.function([], (p.symbol * 1).sum(), updates=[(p, p.symbol * 10)])
+    step()
+    step()
+    recorded.backward()
+    assert p.grad.tolist() == [2.0, 4.0] and p.tolist() == [100.0, 200.0]
+    scheduled(step)
+
+
+def test_observers_see_every_updates_value():
+    s, seen = tl.shared([1.0], name="s"), []
+
+    class Watch(tl.Observer):
+        def on_write(self, storage, by):
+            seen.append((storage.value.tolist(), storage.version, by))
+
+    step = tl.function([], updates=[(s, s * 2)])
+    with tl.observe(Watch()):
+        for _ in range(3):
+            step()
+    assert [(v, n) for v, n, _ in seen] == [([2.0], 1), ([4.0], 2), ([8.0], 3)]
+    assert all(by is step for _, _, by in seen)
+
+
+# ---- when it must be plain ----
+
+
+def test_shapes_that_depend_on_values_run_plainly():
+    x = tl.vector("x")
+    f = tl.function([x], x[x > 0] * 2)
+    assert f([1.0, -1.0, 2.0]).tolist() == [2.0, 4.0]
+    assert f([1.0, 3.0, 2.0]).tolist() == [2.0, 6.0, 4.0]
+    assert f._fast.latest() is None
+
+
+def test_another_host_device_runs_plainly():
+    x = tl.vector("x")
+    with tl.default_device("cpu:1"):
+        s = tl.shared([1.0, 2.0])
+        f = tl.function([x], s * x, updates=[(s, s + 1)])
+        assert f([2.0, 2.0]).tolist() == [2.0, 4.0]
+        assert f([2.0, 2.0]).tolist() == [4.0, 6.0]
+    assert str(s.device) == "cpu:1" and f._fast.latest() is None
+
+
+def test_a_call_that_fails_writes_nothing_and_names_the_line():
+    s, x = tl.shared([1.0, 2.0]), tl.vector("x")
+    good = s * 2
+    bad = x + tl.shared([1.0, 2.0, 3.0])  # the guilty line
+    f = tl.function([x], bad, updates=[(s, good)])
+    f([1.0, 1.0, 1.0])
+    for _ in range(2):
+        with pytest.raises(tl.ShapeError) as error:
+            f([1.0, 1.0])
+        assert "guilty line" in str(error.value)
+    assert s.get_value().tolist() == [2.0, 4.0]
+    assert f([0.0, 0.0, 0.0]).tolist() == [1.0, 2.0, 3.0]
+
+
+def test_random_draws_go_on_as_they_do_plainly():
+    draws = []
+    for mode in (None, "plain"):
+        stream = tl.random.Stream(5)
+        with tl.static():
+            drawn = stream.uniform((3,))
+        f = tl.function([], drawn, mode=mode)
+        draws.append([f().tolist() for _ in range(3)])
+    assert draws[0] == draws[1]
+    assert draws[0][0] != draws[0][1]
+
+
+def test_threads_in_one_function_each_get_their_own_answer():
+    x, n = tl.vector("x"), tl.shared(0)
+    f = tl.function([x], tl.exp(x) * 2)
+    count = tl.function([], updates=[(n, n + 1)])
+    wrong = []
+
+    def work(k):
+        data = np.full(50, float(k))
+        for _ in range(40):
+            if not np.allclose(f(data), 2 * np.exp(float(k))):
+                wrong.append(k)
+            count()
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong and n.get_value() == 160
+
+
+def test_numpy_scalars_and_numbers_are_scheduled_alike():
+    a = tl.scalar("a")
+    f = tl.function([a], a * 2 + 1)
+    assert [f(v).item() for v in (np.float64(1.0), 2.0, np.array(3.0))] == [3.0, 5.0, 7.0]
+    scheduled(f)
+
+
+# ---- buffers ----
+
+
+def test_a_long_chain_lives_in_one_buffer():
+    x = tl.vector("x")
+    y = x
+    for _ in range(50):
+        y = tl.tanh(y) + 0.5
+    f = tl.function([x], y)
+    f(np.zeros(100))
+    buffers = scheduled(f).buffers
+    assert buffers.bytes == 800 and buffers.bytes_without_reuse == 100 * 800
+
+
+def test_an_update_is_computed_into_the_variables_own_array():
+    s, x = tl.shared(np.ones(4)), tl.vector("x")
+    step = tl.function([x], updates=[(s, s - x)])
+    step(np.ones(4))
+    array = s.storage.value
+    step(np.ones(4))
+    assert s.storage.value is array and array.tolist() == [-1.0] * 4

@@ -1,0 +1,160 @@
+"""Which values of a schedule share memory: lives, reuse, results in the place of operands, updates in place."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tutorlib.compile.lower import one_ufunc
+from tutorlib.core.graph import Node, Shared, Symbol
+
+Like = tuple[tuple[int, ...], np.dtype[Any]]
+
+# Ops whose result may be a view of their first operand, made once when the schedule is.
+_VIEWS = "reshape reshape_like transpose expand_dims squeeze broadcast_to broadcast_like getitem part flip diagonal"
+VIEWS = frozenset(_VIEWS.split())
+# Ops of several calls whose result may take the place of an operand, and of which.
+_IN_PLACE = {"relu": (0,), "sigmoid": (0,), "safe_mul": (0, 1), "safe_div": (0, 1), "where": (1,)}
+
+
+def is_view(node: Node) -> bool:
+    """Whether the result may look into its first operand. With index arrays, whose values come at run time, it does
+    not."""
+    return node.op.name in VIEWS and not (node.op.name == "getitem" and len(node.inputs) > 1)
+
+
+class Lives:
+    """From which position of the program to which each value is needed.
+
+    Attributes: ``first`` and ``last`` by id of variable; ``end``, the position after the last node.
+    """
+
+    def __init__(self, nodes: Sequence[Node], ends: Sequence[Symbol]) -> None:
+        self.first: dict[int, int] = {}
+        self.last: dict[int, int] = {}
+        self.end = len(nodes)
+        for position, node in enumerate(nodes):
+            for var in node.inputs:
+                self.last[id(var)] = position
+            for var in node.outputs:
+                self.first[id(var)] = self.last[id(var)] = position
+        for var in ends:
+            self.last[id(var)] = self.end
+        # A view keeps what it looks into alive, through any number of views.
+        for node in reversed(nodes):
+            if is_view(node):
+                base = id(node.inputs[0])
+                self.last[base] = max(self.last[base], self.last[id(node.outputs[0])])
+
+
+@dataclass
+class Buffer:
+    """An array of the schedule, and who lives in it: (variable, first position, last position), one after another."""
+
+    array: np.ndarray
+    tenants: list[tuple[Symbol, int, int]]
+
+
+class Buffers:
+    """Hands out the arrays of a schedule.
+
+    Attributes: ``all`` buffers; ``bytes`` of them; ``bytes_without_reuse``, if each value had one of its own.
+    """
+
+    def __init__(self, lives: Lives) -> None:
+        self.lives = lives
+        self.all: list[Buffer] = []
+        self.bytes = self.bytes_without_reuse = 0
+        self._root: dict[int, int] = {}  # by id of a view's variable: whose buffer it looks into
+        self._owned: dict[int, Buffer] = {}  # by id of variable
+        self._free: dict[tuple[int, str], list[Buffer]] = {}
+
+    def enter_view(self, node: Node) -> None:
+        base = id(node.inputs[0])
+        self._root[id(node.outputs[0])] = self._root.get(base, base)
+
+    def take(self, node: Node, var: Symbol, operands: Sequence[Any], like: Like, position: int) -> np.ndarray:
+        """The array for ``var``, a result of ``node``: an operand's that dies here, a free one, or a new one."""
+        shape, dtype = like
+        self.bytes_without_reuse += math.prod(shape) * dtype.itemsize
+        buffer = self._from_operand(node, operands, like, position)
+        if buffer is None:
+            free = self._free.get((math.prod(shape), dtype.str))
+            buffer = free.pop() if free else self._new(like)
+        self._owned[id(var)] = buffer
+        buffer.tenants.append((var, position, self.lives.last[id(var)]))
+        array = buffer.array
+        return array if array.shape == shape else array.reshape(shape)
+
+    def _new(self, like: Like) -> Buffer:
+        buffer = Buffer(np.empty(*like), [])
+        self.all.append(buffer)
+        self.bytes += buffer.array.nbytes
+        return buffer
+
+    def _from_operand(self, node: Node, operands: Sequence[Any], like: Like, position: int) -> Buffer | None:
+        # A ufunc minds itself where operands overlap the result; several calls one after another do not.
+        alone = one_ufunc(node) is None
+        places = range(len(operands)) if not alone else _IN_PLACE.get(node.op.name, ())
+        for i in places:
+            key, array = id(node.inputs[i]), operands[i]
+            buffer = self._owned.get(key)
+            if buffer is None or self.lives.last[key] != position or (array.shape, array.dtype) != like:
+                continue
+            others = [a for j, a in enumerate(operands) if j != i and isinstance(a, np.ndarray)]
+            if alone and any(np.may_share_memory(array, other) for other in others):
+                continue
+            return self._owned.pop(key)
+        return None
+
+    def let_go(self, node: Node, position: int) -> None:
+        """Free the buffers that nothing after ``position`` needs."""
+        last = self.lives.last
+        for var in (*node.inputs, *node.outputs):
+            root = self._root.get(id(var), id(var))
+            if root in self._owned and last[root] <= position and last[id(var)] <= position:
+                buffer = self._owned.pop(root)
+                self._free.setdefault((buffer.array.size, buffer.array.dtype.str), []).append(buffer)
+
+
+def _roots_of_views(nodes: Sequence[Node]) -> dict[int, int]:
+    """By id of variable: the id of the variable whose memory it may look into, through any number of views."""
+    root: dict[int, int] = {}
+    for node in nodes:
+        if is_view(node):
+            base = id(node.inputs[0])
+            root[id(node.outputs[0])] = root.get(base, base)
+    return root
+
+
+def direct_updates(
+    nodes: Sequence[Node],
+    outputs: Sequence[Symbol],
+    updates: Sequence[tuple[Shared, Symbol]],
+    likes: Mapping[int, Like],
+) -> dict[int, Shared]:
+    """By id of node: the shared variable that it may write its result into, being the last to read the old value.
+
+    That holds for an update by one ufunc, like ``w - step``, whose value nothing else uses, when no output is the
+    variable (or a view of it) and no other update of this kind reads it.
+    """
+    root = _roots_of_views(nodes)
+    ends = [*outputs, *(new for _, new in updates)]
+    uses = Counter([id(v) for node in nodes for v in node.inputs] + [id(v) for v in ends])
+    shown = {root.get(id(v), id(v)) for v in ends}
+    reads = {id(node): {root.get(id(v), id(v)) for v in node.inputs} for node in nodes}
+    found: dict[int, Shared] = {}
+    for variable, new in updates:
+        node = new.node
+        if node is None or id(node) not in reads or uses[id(new)] != 1 or one_ufunc(node) is None:
+            continue
+        value = variable.storage.value
+        if likes[id(new)] == (value.shape, value.dtype) and id(variable) not in shown:
+            found[id(node)] = variable
+    readers = Counter(key for other in found for key in reads[other])
+    return {k: s for k, s in found.items() if readers[id(s)] == (1 if id(s) in reads[k] else 0)}

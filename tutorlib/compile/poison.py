@@ -1,0 +1,50 @@
+"""Where products of cotangents may be tried without protection.
+
+``safe_mul`` and ``safe_div`` keep a cotangent of zero zero against infinity. The plain product gives NaN there, and
+nothing else differs. If that NaN cannot get lost on its way to the results, it is enough to look for NaN there, once,
+and to run again with protection in the rare case. Between the two lie ops that hand NaN on; others could hide it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tutorlib.core.graph import Node, Shared, Symbol
+
+_PROTECTED = frozenset({"safe_mul", "safe_div"})
+# Ops whose result is NaN wherever a floating-point operand is, or does not depend on that element of it.
+_HAND_ON = frozenset(
+    """add sub mul div neg square reciprocal matmul sum mean unbroadcast broadcast_like broadcast_to reshape
+    reshape_like transpose expand_dims squeeze getitem part flip diagonal where cast concatenate stack scatter take
+    safe_mul safe_div abs exp expm1 log log1p sqrt tanh sin cos sigmoid relu cumsum""".split()
+)
+
+
+def speculation(
+    nodes: Sequence[Node],
+    outputs: Sequence[Symbol],
+    updates: Sequence[tuple[Shared, Symbol]],
+    direct: Mapping[int, Any],
+) -> tuple[set[int], list[Symbol]]:
+    """(ids of nodes that must be protected always, variables in which NaN has to be looked for)."""
+    hides: set[int] = set()  # ids of variables whose NaN could get lost
+    for node in reversed(nodes):
+        results = [id(v) for v in node.outputs]
+        kept = node.op.name in _HAND_ON and node.outputs[0].dtype.kind == "f"
+        if not kept or any(key in hides for key in results):
+            hides.update(id(v) for v in node.inputs)
+    strict = {id(n) for n in nodes if n.op.name in _PROTECTED and id(n.outputs[0]) in hides}
+    reached: set[int] = set()
+    for node in nodes:
+        tried = node.op.name in _PROTECTED and id(node) not in strict
+        if tried or any(id(v) in reached for v in node.inputs):
+            reached.update(id(v) for v in node.outputs)
+    checked: dict[int, Symbol] = {}
+    for var in (*outputs, *(new for _, new in updates)):
+        if id(var) not in reached:
+            continue
+        # An update computed in place of the old value is looked at before, through its operands.
+        looked_at = [v for v in var.node.inputs if id(v) in reached] if id(var) in direct else [var]
+        checked.update((id(v), v) for v in looked_at)
+    return strict, list(checked.values())
