@@ -65,9 +65,7 @@ def _cumprod_x(g: Any, out: Any, x: Any, axis: int, reverse: bool) -> Any:
     return safe_mul(later, _before(out, axis, reverse, ones_like))
 
 
-_cumprod: Op = register(
-    Op("cumprod", _running("cumprod"), _infer_running(lambda: _cumprod), (_cumprod_x,), flags={"quiet"})
-)
+_cumprod: Op = register(Op("cumprod", _running("cumprod"), _infer_running(lambda: _cumprod), (_cumprod_x,)))
 
 
 def _recurrence_forward(xp: Any, a: Any, b: Any, axis: int, reverse: bool) -> Any:
@@ -89,7 +87,6 @@ _recurrence: Op = register(
         _recurrence_forward,
         lambda a, b, axis, reverse: AVal(a.shape, np.result_type(a.dtype, b.dtype)),
         _recurrence_vjp,
-        flags={"quiet"},
         doc="s[k] = b[k] + a[k] s[k-1] along an axis; its gradient is such a recurrence the other way.",
     )
 )
@@ -107,7 +104,6 @@ _prod: Op = register(
         lambda xp, x, axis: xp.prod(x, axis=axis),
         lambda x, axis: AVal(x.shape[:axis] + x.shape[axis + 1 :], result_dtype(_prod, [x], axis=axis)),
         (_prod_x,),
-        flags={"quiet"},
     )
 )
 

@@ -24,7 +24,6 @@ softplus: Op = elementwise(
     (lambda g, out, x: safe_mul(g, sigmoid(x)),),
     forward=lambda xp, x: xp.logaddexp(as_floats(xp, x), 0.0),
     c="(({0} > 0 ? {0} : 0) + log1p(exp(-fabs({0}))))",
-    flags={"quiet"},
     doc="log(1 + exp(x)), without overflow.",
 )
 
@@ -40,7 +39,6 @@ silu: Op = elementwise(
     (_silu_x,),
     forward=lambda xp, x: safe_mul.on(xp)(sigmoid.on(xp)(x), x),
     c="({0} < -1e30 ? 0 : {0} / (1 + exp(-{0})))",
-    flags={"quiet"},
     doc="x sigmoid(x), also called swish (Hendrycks and Gimpel 2016).",
 )
 
@@ -59,7 +57,6 @@ _gelu: Op = elementwise(
     (_gelu_x,),
     forward=lambda xp, x: safe_mul.on(xp)(erfc.on(xp)(as_floats(xp, x) * -_ROOT_HALF) * 0.5, x),
     c="({0} < -1e30 ? 0 : 0.5 * {0} * erfc({0} * -0.70710678118654752440))",
-    flags={"quiet"},
 )
 
 

@@ -40,7 +40,6 @@ safe_mul: Op = elementwise(
     (lambda g, out, a, b: safe_mul(g, b), lambda g, out, a, b: safe_mul(_unless_zero(g, a), a)),
     forward=lambda xp, a, b: protected(xp, xp.multiply(a, b), a),
     c="({0} == 0 ? 0 : {0} * {1})",
-    flags={"quiet"},
     doc="a * b, and 0 wherever a is 0, even against an infinite b.",
 )
 safe_div: Op = elementwise(
@@ -51,7 +50,6 @@ safe_div: Op = elementwise(
     ),
     forward=lambda xp, a, b: protected(xp, xp.true_divide(a, b), a),
     c="({0} == 0 ? 0 : {0} / {1})",
-    flags={"quiet"},
     doc="a / b, and 0 wherever a is 0, even against b = 0.",
 )
 
@@ -85,7 +83,6 @@ div: Op = elementwise(
     (lambda g, out, x, y: safe_div(g, y), lambda g, out, x, y: neg(safe_div(safe_mul(g, out), y))),
     ufunc="true_divide",
     c="({0} / {1})",
-    flags={"quiet"},
     doc="x / y, elementwise with broadcasting.",
 )
 floordiv: Op = elementwise(
@@ -94,7 +91,6 @@ floordiv: Op = elementwise(
     ufunc="floor_divide",
     c="({1} == 0 ? {0} / {1} : rint(({0} - fmod({0}, {1})) / {1})"
     " - (fmod({0}, {1}) != 0 && (fmod({0}, {1}) < 0) != ({1} < 0)))",
-    flags={"quiet"},
     doc="The largest whole number not above x / y; its gradient is zero.",
 )
 mod: Op = elementwise(
@@ -102,7 +98,6 @@ mod: Op = elementwise(
     (lambda g, out, x, y: g, lambda g, out, x, y: neg(safe_mul(g, floordiv(x, y)))),
     ufunc="remainder",
     c="(fmod({0}, {1}) != 0 && (fmod({0}, {1}) < 0) != ({1} < 0) ? fmod({0}, {1}) + {1} : fmod({0}, {1}))",
-    flags={"quiet"},
     doc="The remainder of x / y, with the sign of y, as Python's %.",
 )
 neg: Op = elementwise("neg", (lambda g, out, x: neg(g),), ufunc="negative", c="(-{0})", flags={"linear"}, doc="-x.")
@@ -146,7 +141,6 @@ _pow: Op = elementwise(
     (_pow_x, _pow_p),
     forward=_power,
     c="pow({0}, {1})",
-    flags={"quiet"},
 )
 
 
@@ -186,32 +180,27 @@ reciprocal: Op = elementwise(
     (lambda g, out, x: neg(safe_mul(g, square(out))),),
     forward=lambda xp, x: xp.true_divide(1, x),
     c="(1 / {0})",
-    flags={"quiet"},
     doc="1 / x.",
 )
 
 # ---- exponentials and logarithms ----
 
-exp: Op = elementwise(
-    "exp", (lambda g, out, x: safe_mul(g, out),), ufunc="exp", c="exp({0})", flags={"quiet"}, doc="e to the x."
-)
+exp: Op = elementwise("exp", (lambda g, out, x: safe_mul(g, out),), ufunc="exp", c="exp({0})", doc="e to the x.")
 expm1: Op = elementwise(
     "expm1",
     (lambda g, out, x: safe_mul(g, out + 1),),
     ufunc="expm1",
     c="expm1({0})",
-    flags={"quiet"},
     doc="exp(x) - 1, exact near 0.",
 )
 log: Op = elementwise(
-    "log", (lambda g, out, x: safe_div(g, x),), ufunc="log", c="log({0})", flags={"quiet"}, doc="The natural logarithm."
+    "log", (lambda g, out, x: safe_div(g, x),), ufunc="log", c="log({0})", doc="The natural logarithm."
 )
 log1p: Op = elementwise(
     "log1p",
     (lambda g, out, x: safe_div(g, x + 1),),
     ufunc="log1p",
     c="log1p({0})",
-    flags={"quiet"},
     doc="log(1 + x), exact near 0.",
 )
 log2: Op = elementwise(
@@ -219,7 +208,6 @@ log2: Op = elementwise(
     (lambda g, out, x: safe_div(g * float(1 / np.log(2)), x),),
     ufunc="log2",
     c="log2({0})",
-    flags={"quiet"},
     doc="The logarithm to base 2.",
 )
 log10: Op = elementwise(
@@ -227,7 +215,6 @@ log10: Op = elementwise(
     (lambda g, out, x: safe_div(g * float(1 / np.log(10)), x),),
     ufunc="log10",
     c="log10({0})",
-    flags={"quiet"},
     doc="The logarithm to base 10.",
 )
 sqrt: Op = elementwise(
@@ -235,7 +222,6 @@ sqrt: Op = elementwise(
     (lambda g, out, x: safe_div(g * 0.5, out),),
     ufunc="sqrt",
     c="sqrt({0})",
-    flags={"quiet"},
     doc="The square root.",
 )
 

@@ -9,7 +9,7 @@ from tutorlib.ops.define import elementwise
 
 
 def _row(name: str, c: str, doc: str, ufunc: str | None = None) -> Op:
-    return elementwise(name, ufunc=ufunc or name, c=c, flags={"nondiff", "quiet"}, doc=doc)
+    return elementwise(name, ufunc=ufunc or name, c=c, flags={"nondiff"}, doc=doc)
 
 
 eq: Op = _row("eq", "({0} == {1})", "x == y, elementwise.", "equal")

@@ -112,7 +112,6 @@ _cross_entropy: Op = register(
             lambda g, out, x, labels, axis: softmax(x, axis) * expand_dims(g, axis) - _put(g, labels, x, axis=axis),
             None,
         ),
-        flags={"quiet"},
         doc="log Σ exp(x) − x[label].",
     )
 )
@@ -243,7 +242,6 @@ _bce_with_logits: Op = elementwise(
     (lambda g, out, x, t: g * (sigmoid(x) - t), lambda g, out, x, t: neg(safe_mul(g, x))),
     forward=_bce_forward,
     c="(({1} == 1 ? 0 : (1 - {1}) * fmax({0}, 0)) + ({1} == 0 ? 0 : {1} * fmax(-{0}, 0)) + log1p(exp(-fabs({0}))))",
-    flags={"quiet"},
     doc="−t log σ(x) − (1 − t) log(1 − σ(x)), elementwise.",
 )
 

@@ -36,7 +36,6 @@ _softmax: Op = register(
         _softmax_forward,
         lambda x, axis: AVal(x.shape, result_dtype(_softmax, [x], axis=0)),
         (lambda g, out, x, axis: out * (g - OPS.sum(g * out, axis, True)),),
-        flags={"quiet"},
     )
 )
 _log_softmax: Op = register(
@@ -45,7 +44,6 @@ _log_softmax: Op = register(
         _log_softmax_forward,
         lambda x, axis: AVal(x.shape, result_dtype(_log_softmax, [x], axis=0)),
         (lambda g, out, x, axis: g - exp(out) * OPS.sum(g, axis, True),),
-        flags={"quiet"},
     )
 )
 

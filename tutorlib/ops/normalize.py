@@ -40,7 +40,6 @@ _standardize: Op = register(
         _standardize_forward,
         lambda x, axis, eps: AVal(x.shape, x.dtype if x.dtype.kind == "f" else np.dtype("float64")),
         (_standardize_x,),
-        flags={"quiet"},
         doc="(x − mean) / √(variance + eps).",
     )
 )

@@ -145,7 +145,6 @@ _max_pool_spread: Op = register(
         _spread_forward,
         lambda g, x, out, **attrs: AVal(x.shape, g.dtype),
         (lambda gg, result, g, x, out, **attrs: _max_pool_collect(gg, x, out, **attrs), None, None),
-        flags={"quiet"},
         doc="Each window's cotangent, in equal parts at its largest elements.",
     )
 )
@@ -155,7 +154,6 @@ _max_pool_collect: Op = register(
         _collect_forward,
         lambda gg, x, out, **attrs: AVal(out.shape, gg.dtype),
         (lambda g, result, gg, x, out, **attrs: _max_pool_spread(g, x, out, **attrs), None, None),
-        flags={"quiet"},
         doc="The mean of what stands at the largest elements of each window.",
     )
 )

@@ -88,7 +88,7 @@ random_weighted_order: Op = register(
         "random_weighted_order",
         _weighted_order_forward,
         lambda key, counter, weights: AVal(weights.shape, _LONG),
-        flags=_FLAGS | {"quiet"},
+        flags=_FLAGS,
         doc="A random order in which a heavier element tends to come earlier.",
     )
 )
@@ -118,7 +118,7 @@ random_categorical: Op = register(
         "random_categorical",
         _categorical_forward,
         lambda key, counter, p, shape: AVal((*shape, *p.shape[:-1]), _LONG),
-        flags=_FLAGS | {"quiet"},
+        flags=_FLAGS,
         doc="Random categories with given probabilities.",
     )
 )
@@ -134,7 +134,7 @@ random_multinomial: Op = register(
         "random_multinomial",
         _multinomial_forward,
         lambda key, counter, p, n, shape: AVal((*shape, *p.shape), _LONG),
-        flags=_FLAGS | {"quiet"},
+        flags=_FLAGS,
         doc="How often each category came in n draws.",
     )
 )

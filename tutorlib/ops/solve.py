@@ -216,7 +216,6 @@ _log_abs_det: Op = register(
         lambda xp, x: xp.linalg.slogdet(x)[1],
         _number_infer("slogdet"),
         (lambda g, out, x: _over_matrix(g) * swap_last(_inv(x)),),
-        flags={"quiet"},
         doc="log |det(x)|, without overflow.",
     )
 )

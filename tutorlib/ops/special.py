@@ -174,7 +174,6 @@ erf: Op = elementwise(
     (lambda g, out, x: safe_mul(g, exp(neg(square(x))) * _SLOPE_AT_0),),
     forward=_erf,
     c="erf({0})",
-    flags={"quiet"},
     doc="""The error function, 2/√π times the integral of exp(-t²) from 0 to x; odd, -1 … 1.
 
     >>> import tutorlib as tl
@@ -187,7 +186,6 @@ erfc: Op = elementwise(
     (lambda g, out, x: safe_mul(g, exp(neg(square(x))) * -_SLOPE_AT_0),),
     forward=_erfc,
     c="erfc({0})",
-    flags={"quiet"},
     doc="1 - erf(x), with all its digits where erf(x) rounds to 1.",
 )
 
@@ -205,7 +203,6 @@ logaddexp: Op = elementwise(
     (lambda g, out, x, y: _share_of(g, out, x, y), lambda g, out, x, y: _share_of(g, out, y, x)),
     ufunc="logaddexp",
     c="(fmax({0}, {1}) + ({0} == {1} ? 0.69314718055994530942 : log1p(exp(-fabs({0} - {1})))))",
-    flags={"quiet"},
     doc="log(exp(x) + exp(y)), without overflow.",
 )
 
@@ -220,7 +217,6 @@ sigmoid: Op = elementwise(
     (lambda g, out, x: safe_mul(g, out * (1 - out)),),
     forward=_sigmoid,
     c="(1 / (1 + exp(-{0})))",
-    flags={"quiet"},
     doc="1 / (1 + exp(-x)), the logistic function.",
 )
 
@@ -245,6 +241,5 @@ xlogy: Op = elementwise(
     (_xlogy_x, _xlogy_y),
     forward=_xlogy,
     c="({0} == 0 && {1} == {1} ? 0 : {0} * log({1}))",
-    flags={"quiet"},
     doc="x log(y), and 0 where x is 0, whatever y is; at (0, 0) both slopes are 0.",
 )

@@ -64,7 +64,7 @@ _mean: Op = reduction(
     "mean",
     _mean_forward,
     (_mean_x,),
-    flags={"linear", "quiet"},
+    flags={"linear"},
     doc="""The mean over ``axis`` (None: all axes; int; tuple). Of nothing it is NaN.
 
     >>> import tutorlib as tl
@@ -125,7 +125,7 @@ def _spread(name: str, forward: Any, rule: Any) -> Op:
         dtype = x.dtype if x.dtype.kind == "f" else np.dtype("float64")
         return AVal(reduced_shape(x, axis, keepdims, name), dtype)
 
-    return register(Op(name, forward, infer, (rule,), flags={"quiet"}))
+    return register(Op(name, forward, infer, (rule,)))
 
 
 _var = _spread("var", _var_forward, _var_x)
@@ -226,7 +226,6 @@ _norm: Op = register(
             reduced_shape(x, axis, keepdims, "norm"), x.dtype if x.dtype.kind == "f" else np.dtype("float64")
         ),
         (_norm_x,),
-        flags={"quiet"},
     )
 )
 
@@ -291,7 +290,6 @@ _logsumexp: Op = reduction(
     "logsumexp",
     _logsumexp_forward,
     (_logsumexp_x,),
-    flags={"quiet"},
     doc="""log(Σ exp(x)) over ``axis`` (None: all axes; int; tuple), without overflow; of nothing -inf.
 
     Where every x is -inf the result is -inf, with gradient 0.

@@ -11,7 +11,7 @@ from tutorlib.ops.logic import eq
 
 
 def _row(name: str, rule: Any, doc: str, c: str | None = None) -> Op:
-    return elementwise(name, (rule,), ufunc=name, c=f"{c or name}({{0}})", flags={"quiet"}, doc=doc)
+    return elementwise(name, (rule,), ufunc=name, c=f"{c or name}({{0}})", doc=doc)
 
 
 sin: Op = _row("sin", lambda g, out, x: safe_mul(g, cos(x)), "The sine; x in radians.")
@@ -50,7 +50,6 @@ hypot: Op = elementwise(
     (lambda g, out, x, y: _cosine_of_side(g, out, x), lambda g, out, x, y: _cosine_of_side(g, out, y)),
     ufunc="hypot",
     c="hypot({0}, {1})",
-    flags={"quiet"},
     doc="sqrt(x² + y²) without overflow; its gradient at (0, 0) is (0, 0).",
 )
 
@@ -67,6 +66,5 @@ arctan2: Op = elementwise(
     (lambda g, out, y, x: _over_square(g, x, y, x), lambda g, out, y, x: neg(_over_square(g, y, y, x))),
     ufunc="arctan2",
     c="atan2({0}, {1})",
-    flags={"quiet"},
     doc="The angle of the point (x, y) seen from the origin, in -π … π; note the order: arctan2(y, x).",
 )
