@@ -13,6 +13,7 @@ from tutorlib.compile.arguments import Pairs, accepted, checked_givens, checked_
 from tutorlib.compile.executor import Plan
 from tutorlib.compile.fgraph import clone
 from tutorlib.compile.pipeline import rewritten
+from tutorlib.compile.prepare import plainly
 from tutorlib.compile.schedules import Schedules
 from tutorlib.core import observe
 from tutorlib.core.backend import common_device, device, put, to_host
@@ -297,6 +298,8 @@ def evaluate(outputs: Any, givens: Mapping[Any, Any]) -> Any:
             raise MissingInputError(
                 f"eval() takes values for symbols, {key!r:.60} is not one", fix="use the variable itself: {x: 2.0}"
             )
+    if all(key.node is None for key in keys):
+        symbols = plainly(symbols)
     plan = Plan(keys, symbols)
     if plan.missing:
         names = ", ".join(label(v) for v in plan.missing)

@@ -1,0 +1,107 @@
+"""What the bodies of ``scan`` and ``while_loop`` have in common: a state that keeps its shapes and dtypes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tutorlib.compile.fgraph import clone
+from tutorlib.compile.subgraph import Subgraph, Traced, dim_that_differs, where_made
+from tutorlib.core.aval import AVal
+from tutorlib.core.config import config
+from tutorlib.core.errors import DTypeError, ShapeError, TutorlibError, shape_text
+from tutorlib.core.graph import Input, Shared, Symbol, label
+from tutorlib.core.operators import OPS
+
+
+def changed(op: str, path: str, before: AVal, after: AVal, value: Any, function: Any) -> TutorlibError:
+    """The error for a step that gives one part of the state, ``path``, another shape or dtype than it was given."""
+    where = where_made(value, function)
+    if before.dtype != after.dtype:
+        return DTypeError(
+            f"{path} is {before.dtype} before a step and {after.dtype} after it, at {where}",
+            op=op,
+            fix=f'start with that dtype, or return value.astype("{before.dtype}")',
+        )
+    wrong = dim_that_differs(before.shape, after.shape)
+    return ShapeError(
+        f"{path} has another shape before a step than after it, at {where}",
+        op=op,
+        shapes=[before.shape, after.shape],
+        wrong_dims=[] if wrong is None else [wrong, wrong],
+        fix=f"start with the shape that a step gives, {shape_text(after.shape)}",
+    )
+
+
+def settled(
+    outputs: list[Symbol],
+    carries: Sequence[Input],
+    init: Sequence[Symbol],
+    paths: Sequence[str],
+    function: Any,
+    op: str,
+) -> tuple[list[Symbol], list[Input], list[Symbol]]:
+    """The results of a body, its inputs and their first values, with Python numbers among the first values in the
+    dtype that a step gives them. Raises where a step changes a shape or dtype.
+
+    ``outputs``: the new state and whatever else a step gives.
+    """
+    carries, init = list(carries), list(init)
+    replace: dict[Symbol, Symbol] = {}
+    for i, (carry, start) in enumerate(zip(carries, init, strict=True)):
+        if start.aval.weak:
+            dtype = outputs[i].dtype
+            if outputs[i].aval.weak:
+                dtype = np.result_type(dtype, start.dtype)
+                dtype = np.dtype(config.floatX) if dtype.kind == "f" else dtype
+            init[i] = OPS.cast(start, dtype)
+            carries[i] = Input(AVal((), dtype), name=carry.name)
+            replace[carry] = carries[i]
+    outputs = clone(outputs, replace) if replace else list(outputs)
+    for i, v in enumerate(outputs):
+        if v.aval.weak:
+            default = config.floatX if v.dtype.kind == "f" else v.dtype
+            outputs[i] = v = OPS.cast(v, carries[i].dtype if i < len(carries) else default)
+        if i < len(carries):
+            before, after = carries[i].aval, v.aval
+            differs = dim_that_differs(before.shape, after.shape) is not None
+            if before.dtype != after.dtype or before.ndim != after.ndim or differs:
+                raise changed(op, paths[i], before, after, v, function)
+    return outputs, carries, init
+
+
+def with_states(
+    outputs: list[Symbol], traced: Traced, n: int
+) -> tuple[list[Symbol], list[tuple[Input, Shared, Symbol]]]:
+    """A body's results with one more state, after the first ``n``, for each random stream (or other shared variable
+    that updates itself) that it moved.
+
+    Returns the outputs and, for each, (its input, the shared variable, its state before the loop).
+    """
+    counters: list[tuple[Input, Shared, Symbol]] = []
+    replace: dict[Symbol, Symbol] = {}
+    after: list[Symbol] = []
+    for shared, before in traced.moved():
+        stand_in = Input(before.aval, name=shared.name)
+        replace[before] = stand_in
+        counters.append((stand_in, shared, before))
+        after.append(shared.default_update)
+    if not counters:
+        return outputs, []
+    return clone([*outputs[:n], *after, *outputs[n:]], replace), counters
+
+
+def check_shapes(
+    op: str, before: Sequence[Any], after: Sequence[Any], body: Subgraph, sums: Sequence[int] = ()
+) -> None:
+    """Raise if a step, while running, changed the shape of a part of the state (other than one that only adds up)."""
+    for i, (old, new, v) in enumerate(zip(before, after, body.inputs, strict=False)):
+        if old.shape != new.shape and i not in sums:
+            raise ShapeError(
+                f"a step changed the shape of {label(v)}",
+                op=op,
+                shapes=[old.shape, new.shape],
+                fix="start with the shape that every step gives",
+            )

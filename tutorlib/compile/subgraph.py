@@ -1,0 +1,331 @@
+"""Graphs inside graphs: the body of a loop or a branch, as data that can be run, differentiated and compared.
+
+A ``Subgraph`` is closed: all it needs comes in through its inputs. What a body takes from around it is captured as a
+further operand of the op that holds it, so work that does not depend on the body's own inputs is done outside, once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tutorlib.compile.executor import Plan
+from tutorlib.compile.fgraph import clone
+from tutorlib.compile.rewrite import _constant_key, _frozen
+from tutorlib.core.autodiff import grad
+from tutorlib.core.aval import AVal, Dim
+from tutorlib.core.backend import common_device
+from tutorlib.core.dispatch import state
+from tutorlib.core.errors import TutorlibError
+from tutorlib.core.graph import Constant, Input, Meta, Node, Op, Shared, Symbol, building
+from tutorlib.core.observe import Observer, observe
+from tutorlib.core.operators import OPS
+from tutorlib.core.source import SourceLine
+from tutorlib.core.toposort import leaves_of, toposort
+
+# Python compiles a longer body more slowly than it saves; it runs through the plain plan.
+LONGEST_TEXT = 2_000
+Rewrite = Callable[[list[Symbol]], list[Symbol]]
+
+
+class Subgraph:
+    """A closed graph: ``inputs`` (its own Input symbols) and ``outputs``. Equal ones compute the same."""
+
+    __slots__ = ("_code", "_key", "_nodes", "_plans", "inputs", "outputs")
+
+    def __init__(self, inputs: Sequence[Input], outputs: Sequence[Symbol]) -> None:
+        self.inputs = list(inputs)
+        self.outputs = list(outputs)
+        self._nodes: list[Node] | None = None
+        self._code: Any = None
+        self._plans: dict[Any, Plan] = {}
+        self._key: Any = None
+
+    @property
+    def nodes(self) -> list[Node]:
+        """The nodes in topological order."""
+        if self._nodes is None:
+            self._nodes = toposort(self.outputs)
+        return self._nodes
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether running it can be seen from outside (it prints)."""
+        return any("effect" in node.op.flags for node in self.nodes)
+
+    def used(self) -> set[int]:
+        """The numbers of the inputs that some output depends on."""
+        needed = {id(v) for v in leaves_of(self.outputs)}
+        return {i for i, v in enumerate(self.inputs) if id(v) in needed}
+
+    def only(self, inputs: Sequence[int], outputs: Sequence[int] | None = None) -> Subgraph:
+        """The part of it with these inputs and outputs (numbers)."""
+        kept = self.outputs if outputs is None else [self.outputs[i] for i in outputs]
+        return Subgraph([self.inputs[i] for i in inputs], kept)
+
+    def rewritten(self, rewrite: Rewrite) -> Subgraph:
+        """The same graph in the form that ``rewrite`` gives its outputs."""
+        return Subgraph(self.inputs, rewrite(self.outputs))
+
+    def opened(self, operands: Sequence[Symbol]) -> list[Symbol]:
+        """Its outputs as expressions of ``operands``, one an input."""
+        return clone(self.outputs, dict(zip(self.inputs, operands, strict=True)))
+
+    def infer(self, avals: Sequence[AVal]) -> list[AVal]:
+        """What the outputs are when the inputs are ``avals``."""
+        if all(given == v.aval for given, v in zip(avals, self.inputs, strict=True)):
+            return [v.aval for v in self.outputs]
+        known = {id(v): aval for v, aval in zip(self.inputs, avals, strict=True)}
+        for node in self.nodes:
+            found = node.op.infer(*(known.get(id(v), v.aval) for v in node.inputs), **node.attrs)  # type: ignore[misc]
+            for v, aval in zip(node.outputs, (found,) if node.op.nout == 1 else found, strict=True):
+                known[id(v)] = aval
+        return [known.get(id(v), v.aval) for v in self.outputs]
+
+    def pulled_back(self, cotangents: Mapping[int, Symbol], wrt: Sequence[int]) -> list[Symbol | None]:
+        """Cotangents of the inputs numbered ``wrt`` from those of outputs (by number), as expressions of the inputs.
+
+        None where no gradient flows.
+        """
+        seeds: dict[int, tuple[Symbol, Symbol]] = {}
+        for number, cotangent in cotangents.items():
+            out = self.outputs[number]
+            if out.dtype.kind == "f":
+                before = seeds.get(id(out))
+                seeds[id(out)] = (out, cotangent if before is None else OPS.add(before[1], cotangent))
+        if not seeds or not wrt:
+            return [None] * len(wrt)
+        return grad(None, [self.inputs[i] for i in wrt], known=dict(seeds.values()), disconnected="none")
+
+    # ---- running ----
+
+    def run(self, xp: Any, arrays: Sequence[Any]) -> Sequence[Any]:
+        """The outputs for these inputs, on their device. They may share memory with the inputs."""
+        if xp is np and len(self.nodes) <= LONGEST_TEXT:
+            if self._code is None:
+                self._code = _straight_line(self)
+            try:
+                return self._code(*arrays)
+            except TutorlibError as error:
+                if error.placed:
+                    raise
+            except (ValueError, TypeError, IndexError):
+                pass
+            # The plan runs node by node: it meets the same error and knows the line.
+        where = common_device(arrays)
+        plan = self._plans.get(where)
+        if plan is None:
+            plan = self._plans[where] = Plan(self.inputs, self.outputs)
+            plan.move_constants(where)
+        return plan.run(arrays)
+
+    # ---- comparing ----
+
+    def _identity(self) -> Any:
+        if self._key is None:
+            number: dict[int, Any] = {id(v): ("input", i, v.aval) for i, v in enumerate(self.inputs)}
+
+            def name(v: Symbol) -> Any:
+                if id(v) not in number:
+                    number[id(v)] = ("constant", _constant_key(v)) if isinstance(v, Constant) else ("leaf", id(v))
+                return number[id(v)]
+
+            rows = []
+            for i, node in enumerate(self.nodes):
+                attrs = tuple(sorted((key, _frozen(value)) for key, value in node.attrs.items()))
+                rows.append((id(node.op), attrs, tuple(map(name, node.inputs))))
+                number.update({id(v): (i, v.index) for v in node.outputs})
+            key = (len(self.inputs), tuple(rows), tuple(map(name, self.outputs)))
+            try:
+                hash(key)
+            except TypeError:
+                key = (id(self), (), ())
+            self._key = key
+        return self._key
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Subgraph) and self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def __repr__(self) -> str:
+        return f"<graph of {len(self.nodes)} nodes>"
+
+
+def _straight_line(graph: Subgraph) -> Callable[..., Any]:
+    """The graph as one Python function of arrays: no loop over nodes, no lookup of slots."""
+    names: dict[int, str] = {}
+    space: dict[str, Any] = {}
+    last: dict[int, int] = {}
+    for position, node in enumerate(graph.nodes):
+        last.update({id(v): position for v in (*node.inputs, *node.outputs)})
+    last.update({id(v): len(graph.nodes) for v in graph.outputs})
+    free: list[str] = []
+    given = [f"a{i}" for i in range(len(graph.inputs))]
+    names.update({id(v): name for v, name in zip(graph.inputs, given, strict=True)})
+
+    def operand(v: Symbol) -> str:
+        if id(v) not in names:
+            assert isinstance(v, Constant), "a subgraph is closed"
+            names[id(v)] = f"c{len(names)}"
+            space[names[id(v)]] = v.value
+        return names[id(v)]
+
+    lines = []
+    for position, node in enumerate(graph.nodes):
+        function = node.op.on_numpy
+        space[f"f{position}"] = partial(function, **node.attrs) if node.attrs else function
+        call = f"f{position}({', '.join(map(operand, node.inputs))})"
+        # A name whose value is dead is taken again, which frees the value.
+        for v in {id(v): v for v in node.inputs}.values():
+            if v.node is not None and last[id(v)] == position:
+                free.append(names[id(v)])
+        for v in node.outputs:
+            names[id(v)] = free.pop() if free else f"v{len(names)}"
+        targets = ", ".join(names[id(v)] for v in node.outputs)
+        lines.append(f"    {targets} = {call}")
+        free += [names[id(v)] for v in node.outputs if last[id(v)] == position]
+    results = ", ".join(map(operand, graph.outputs))
+    text = "\n".join([f"def body({', '.join(given)}):", *lines, f"    return ({results}{',' if results else ''})"])
+    exec(text, space)
+    return space["body"]
+
+
+# ---- making them ----
+
+
+def closed(
+    outputs: Sequence[Symbol], inputs: Sequence[Input], inside: Callable[[Node], bool]
+) -> tuple[Subgraph, list[Symbol]]:
+    """The graph of ``outputs`` made of the nodes that are ``inside``, and what it captures from around it.
+
+    The captured variables get inputs of their own after ``inputs``. Constants stay inside.
+    """
+    own = {id(v) for v in inputs}
+    outer: dict[int, Symbol] = {}
+
+    def look(v: Symbol) -> None:
+        if id(v) not in own and not isinstance(v, Constant) and (v.node is None or not inside(v.node)):
+            outer[id(v)] = v
+
+    for node in toposort(outputs, stop=lambda v: v.node is not None and not inside(v.node)):
+        for v in node.inputs:
+            look(v)
+    for v in outputs:
+        look(v)
+    captured = list(outer.values())
+    stand_ins = [Input(v.aval._replace(weak=False), name=v.name) for v in captured]
+    return Subgraph([*inputs, *stand_ins], clone(outputs, dict(zip(captured, stand_ins, strict=True)))), captured
+
+
+def depending_on(inputs: Sequence[Symbol], outputs: Sequence[Symbol]) -> Callable[[Node], bool]:
+    """Whether a node depends on one of ``inputs``: the test for what belongs into a loop."""
+    reached = {id(v) for v in inputs}
+    found: set[int] = set()
+    for node in toposort(outputs):
+        if any(id(v) in reached for v in node.inputs):
+            found.add(id(node))
+            reached.update(id(v) for v in node.outputs)
+    return lambda node: id(node) in found
+
+
+class Traced(Observer):
+    """What happens while a body runs on symbols: the nodes it makes, and the state it moves.
+
+    ``nodes``: the nodes made. ``moved()``: shared variables whose default update changed meanwhile (a random stream
+    draws), with the value before: (shared, state before).
+    """
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.made: set[int] = set()
+        self._seen: set[int] = set()
+        self._states: dict[int, tuple[Shared, Symbol | None]] = {}
+        self._thread = threading.get_ident()
+
+    def on_node(self, node: Any) -> None:
+        if not isinstance(node, Node) or threading.get_ident() != self._thread:
+            return
+        self.nodes.append(node)
+        self.made.add(id(node))
+        stack = list(node.inputs)
+        while stack:
+            v = stack.pop()
+            if isinstance(v, Shared) and id(v) not in self._states:
+                self._states[id(v)] = (v, v.default_update)
+            if v.node is not None and id(v.node) not in self._seen:
+                self._seen.add(id(v.node))
+                stack.extend(v.node.inputs)
+
+    def moved(self) -> list[tuple[Shared, Symbol]]:
+        changed = [(s, before) for s, before in self._states.values() if s.default_update is not before]
+        return [(s, s if before is None else before) for s, before in changed]
+
+
+@contextmanager
+def tracing() -> Iterator[Traced]:
+    """A block in which a body runs on symbols: parameters show their shared face, and what is made is noted."""
+    traced = Traced()
+    before = state.static, state.body
+    state.static, state.body = True, object()
+    try:
+        with observe(traced):
+            yield traced
+    finally:
+        state.static, state.body = before
+
+
+# ---- ops that hold them ----
+
+
+class Prepared(NamedTuple):
+    """How a node with graphs inside runs: the numbers of the operands and outputs it keeps, its op and attributes."""
+
+    op: Op
+    attrs: dict[str, Any]
+    operands: list[int]
+    outputs: list[int]
+
+
+class ControlOp(Op):
+    """An op with graphs among its attributes."""
+
+    def prepare(self, node: Node, used: Sequence[bool], rewrite: Rewrite) -> Prepared:
+        """The node as a function runs it: without outputs that are not ``used``, the graphs inside rewritten."""
+        raise NotImplementedError
+
+
+def remade(op: Op, inputs: Sequence[Symbol], attrs: dict[str, Any], like: Node) -> Node:
+    """A node with the line and role of ``like``; its outputs are inferred."""
+    avals = op.infer(*(v.aval for v in inputs), **attrs)  # type: ignore[misc]
+    with building.using(Meta(like.role, like.origin, like.scope)):
+        node = Node(op, tuple(inputs), attrs, like.place)
+    node.outputs = tuple(Symbol(a, node, i) for i, a in enumerate((avals,) if op.nout == 1 else avals))
+    return node
+
+
+def as_outputs(values: Sequence[Any], nout: int) -> Any:
+    """Results as an op with ``nout`` outputs gives them."""
+    return values[0] if nout == 1 else tuple(values)
+
+
+def dim_that_differs(a: Sequence[Dim], b: Sequence[Dim]) -> int | None:
+    """The first axis whose two lengths are known and differ."""
+    return next((i for i, (m, n) in enumerate(zip(a, b, strict=False)) if None not in (m, n) and m != n), None)
+
+
+def where_made(var: Any, function: Any = None) -> str:
+    """The place in the learner's program that a result of a body came from, for messages."""
+    node = getattr(var, "node", None)
+    if node is not None and node.source is not None:
+        return f"{node.source.where} ({node.source.text})"
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return "a leaf of the graph"
+    return f"the function at {SourceLine(code.co_filename, code.co_firstlineno, code.co_firstlineno, None, None).where}"
