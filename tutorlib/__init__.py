@@ -14,8 +14,10 @@ from tutorlib import ops as _ops  # fills the op table
 from tutorlib.compile.function import Function, In, function
 from tutorlib.compile.ifelse import ifelse
 from tutorlib.compile.leaves import matrix, scalar, shared, symbol, tensor3, tensor4, vector
-from tutorlib.compile.rewrite import RewriteLog, RewriteStep, Rule, remove_rule, rewrite, rule, rules, rules_off
+from tutorlib.compile.rewrite import RewriteLog, RewriteStep, rewrite
+from tutorlib.compile.rule_table import Rule, remove_rule, rule, rules, rules_off
 from tutorlib.compile.scan import scan
+from tutorlib.compile.trace import trace
 from tutorlib.compile.while_loop import while_loop
 from tutorlib.core.autodiff import grad
 from tutorlib.core.backend import Device, default_device, device, transfers

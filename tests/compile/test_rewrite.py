@@ -159,6 +159,13 @@ def test_the_log_is_plain_data():
     assert entries[0]["before"] != entries[0]["after"]
 
 
+def test_a_rule_that_nearly_held_says_why_not():
+    narrow = tl.symbol("n", (None,), "float32")
+    (_,), log = rewrite([narrow * np.float64(1.0)])
+    (miss,) = log.near
+    assert miss.rule == "times_one" and "widens its dtype" in miss.why
+
+
 def test_a_rule_can_be_switched_off():
     with tl.rules_off("times_one"):
         assert ops(x * 1) == ["mul"]

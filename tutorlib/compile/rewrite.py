@@ -1,118 +1,23 @@
-"""Rewrites: rules with an equation and a name, applied to a function's graph, every step recorded.
-
-A rule is one short function that looks at a node and returns what may stand in its output's place, or None::
-
-    @rule("mul", tier="basic", safety="exact", says="x · 1 = x")
-    def times_one(node):
-        x, y = node.inputs
-        return x if is_scalar(y, 1) else y if is_scalar(x, 1) else None
-
-Rules live in the modules ``rules_…``; ``tl.rules()`` lists them.
-"""
+"""Rewriting: the rules applied to a function's graph until none holds any more, every step recorded."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tutorlib.compile.graph_state import Exchange, GraphState
+from tutorlib.compile.rule_table import ON_BY_DEFAULT, TIERS, Near, Rule, active_rules
 from tutorlib.core import observe
 from tutorlib.core.backend import to_host
 from tutorlib.core.debugprint import debugprint
 from tutorlib.core.dispatch import as_symbol
 from tutorlib.core.errors import TutorlibError, shape_text
-from tutorlib.core.graph import Constant, Meta, Node, Symbol, building
+from tutorlib.core.graph import Constant, Meta, Node, Symbol, building, label
 from tutorlib.core.source import SourceLine
-
-TIERS = ("basic", "stable", "fold", "algebra")
-SAFETIES = ("exact", "reassociates", "nan_unsafe", "shape_unsafe")
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A rewrite rule.
-
-    ``name``; ``ops``: names of the ops it looks at; ``tier``: when it runs; ``safety``: "exact" (same value, or one
-    nearer the truth), "reassociates" (same up to rounding), "nan_unsafe" (differs where NaN or inf occur),
-    "shape_unsafe" (assumes shapes that are not proved); ``says``: its equation; ``apply(node)``: the replacement of the
-    node's output or None.
-    """
-
-    name: str
-    ops: tuple[str, ...]
-    tier: str
-    safety: str
-    says: str
-    apply: Callable[[Node], Any]
-
-    def __repr__(self) -> str:
-        return f"<rule {self.name}: {self.says} ({self.tier}, {self.safety})>"
-
-
-_RULES: dict[str, Rule] = {}
-_off: set[str] = set()
-# Rules that can change a result are there to be looked at and switched on, not to surprise.
-ON_BY_DEFAULT = ("exact", "reassociates")
-
-
-def rule(
-    *ops: str, says: str, tier: str = "basic", safety: str = "exact"
-) -> Callable[[Callable[[Node], Any]], Callable[[Node], Any]]:
-    """Make a function a rewrite rule for nodes of the given ops.
-
-    Raises TutorlibError for an unknown tier or safety, or a name that is taken by another module's rule.
-
-    >>> import tutorlib as tl
-    >>> @tl.rule("sin", says="sin(x) = cos(x), which is wrong", safety="nan_unsafe")
-    ... def wrong_sine(node):
-    ...     return tl.cos(node.inputs[0])
-    >>> tl.rules()["wrong_sine"].says
-    'sin(x) = cos(x), which is wrong'
-    >>> tl.remove_rule("wrong_sine")
-    """
-    if tier not in TIERS or safety not in SAFETIES:
-        raise TutorlibError(
-            f"a rule's tier is one of {TIERS}, its safety one of {SAFETIES}", fix="correct the decorator"
-        )
-
-    def register(function: Callable[[Node], Any]) -> Callable[[Node], Any]:
-        name = function.__name__
-        before = _RULES.get(name)
-        if before is not None and before.apply.__module__ != function.__module__:
-            raise TutorlibError(f"a rule called {name!r} exists already", fix="give the function another name")
-        _RULES[name] = Rule(name, ops, tier, safety, says, function)
-        return function
-
-    return register
-
-
-def rules() -> dict[str, Rule]:
-    """All rules by name, in the order they were defined."""
-    return dict(_RULES)
-
-
-def remove_rule(name: str) -> None:
-    """Forget a rule."""
-    del _RULES[name]
-
-
-@contextmanager
-def rules_off(*names: str) -> Iterator[None]:
-    """Compile without the named rules inside a ``with`` block."""
-    unknown = [name for name in names if name not in _RULES]
-    if unknown:
-        raise TutorlibError(f"no rule is called {unknown[0]!r}", fix=f"the rules are {', '.join(_RULES)}")
-    added = set(names) - _off
-    _off.update(added)
-    try:
-        yield
-    finally:
-        _off.difference_update(added)
 
 
 @dataclass(frozen=True)
@@ -153,11 +58,17 @@ class RewriteLog:
         self._exchanges: list[Exchange] = []
         self._at = 0
         self.steps: list[RewriteStep] = []
+        self.near: list[NearMiss] = []
 
     def add(self, step: RewriteStep, exchange: Exchange) -> None:
         self.steps.append(step)
         self._exchanges.append(exchange)
         self._at = len(self.steps)
+
+    def near_miss(self, r: Rule, node: Node, why: str) -> None:
+        miss = NearMiss(r.name, node.outputs[0], why)
+        if not any(m.rule == miss.rule and m.at is miss.at for m in self.near):
+            self.near.append(miss)
 
     def goto(self, n: int) -> list[Symbol]:
         """The outputs as they stood after ``n`` steps (0: as written). They stay so until the next ``goto``."""
@@ -208,6 +119,18 @@ class RewriteLog:
         return "\n".join(lines) if lines else "<no rewrite applied>"
 
 
+@dataclass(frozen=True)
+class NearMiss:
+    """A rule that nearly held: its name, the variable it looked at, and why it was left alone."""
+
+    rule: str
+    at: Symbol
+    why: str
+
+    def __repr__(self) -> str:
+        return f"<{self.rule} left {label(self.at)} alone: {self.why}>"
+
+
 class WrongRewriteError(TutorlibError, AssertionError):
     """A rule gave something of another shape, dtype or (in check mode) value than what it replaced."""
 
@@ -230,71 +153,121 @@ def rewrite(
     """
     graph = GraphState(outputs)
     log = RewriteLog(graph)
-    active = [r for r in _RULES.values() if r.safety in set(allow) and r.name not in _off]
+    by_tier = _by_tier(active_rules(tuple(allow)))
+    work = _Work(graph, log, check)
+    # The first round looks at every node; later ones only at what has changed since the tier last ran.
+    everything = graph.nodes()
+    unseen = dict.fromkeys(TIERS, everything)
     for _ in range(rounds):
         before = len(log)
-        _merge(graph, log)
+        _merge(graph, log, work.touch)
         for tier in TIERS:
-            by_op: dict[str, list[Rule]] = {}
-            for r in active:
-                if r.tier == tier:
-                    for op in r.ops:
-                        by_op.setdefault(op, []).append(r)
-            _run_rules(graph, log, by_op, check)
+            work.run(unseen[tier] + work.changed_since(tier), by_tier[tier])
+            unseen[tier] = []
         if len(log) == before:
             break
     return list(graph.outputs), log
 
 
-def _run_rules(
-    graph: GraphState, log: RewriteLog, by_op: dict[str, list[Rule]], check: Callable[[Symbol, Symbol], float] | None
-) -> None:
-    todo = deque(graph.nodes())
-    waiting = {id(node) for node in todo}
-    budget = 200 + 20 * len(todo)
-    while todo:
-        node = todo.popleft()
-        waiting.discard(id(node))
-        if len(node.outputs) != 1 or not graph.alive(node):
-            continue
-        for r in [*by_op.get(node.op.name, ()), *by_op.get("*", ())]:
-            after = _applied(r, node)
-            if after is None or after is node.outputs[0]:
-                continue
-            budget -= 1
-            if budget < 0:
-                raise WrongRewriteError(
-                    f"the rules do not come to rest; the last was {r.name}", fix="look at its equation"
-                )
-            old = node.outputs[0]
-            users = graph.users(old)
-            difference = check(old, after) if check is not None else None
-            _record(graph, log, r.name, r.says, old, after, difference)
-            fresh = [after.node] if after.node is not None else []
-            fresh += [v.node for n in fresh for v in n.inputs if v.node is not None]
-            for again in [*fresh, *users]:
-                if id(again) not in waiting:
-                    waiting.add(id(again))
-                    todo.append(again)
-            break
+def _by_tier(active: Iterable[Rule]) -> dict[str, dict[str, list[Rule]]]:
+    """The rules by tier and by op; a rule for any op ("*") stands last with every op that has rules, and alone."""
+    result: dict[str, dict[str, list[Rule]]] = {tier: {} for tier in TIERS}
+    general: dict[str, list[Rule]] = {tier: [] for tier in TIERS}
+    for r in active:
+        for op in r.ops:
+            (general[r.tier] if op == "*" else result[r.tier].setdefault(op, [])).append(r)
+    for tier, by_op in result.items():
+        for found in by_op.values():
+            found += general[tier]
+        if general[tier]:
+            by_op["*"] = general[tier]
+    return result
 
 
-def _applied(r: Rule, node: Node) -> Symbol | None:
-    with building.using(Meta("rewrite", node.origin or node, node.scope)):
+class _Work:
+    """Applies rules to nodes until nothing changes, and remembers what did change for the tiers that come after."""
+
+    def __init__(self, graph: GraphState, log: RewriteLog, check: Callable[[Symbol, Symbol], float] | None) -> None:
+        self._graph, self._log, self._check = graph, log, check
+        self._changed: list[Node] = []
+        self._seen_by_tier = dict.fromkeys(TIERS, 0)
+
+    def touch(self, node: Node) -> None:
+        """A node's surroundings have changed: rules may hold for it, its users and theirs that did not before."""
+        level = [node]
+        for _ in range(3):
+            self._changed += level
+            level = [user for n in level for v in n.outputs for user in self._graph.users(v)]
+
+    def changed_since(self, tier: str) -> list[Node]:
+        """What has changed since this was asked for the tier last."""
+        start, self._seen_by_tier[tier] = self._seen_by_tier[tier], len(self._changed)
+        return list({id(node): node for node in self._changed[start:]}.values())
+
+    def run(self, nodes: list[Node], by_op: dict[str, list[Rule]]) -> None:
+        if not by_op:
+            return
+        general = by_op.get("*", [])
+        todo = deque(node for node in nodes if node.op.name in by_op or general)
+        waiting = {id(node) for node in todo}
+        budget = 200 + 20 * len(todo)
+        before = building.meta
+        try:
+            while todo:
+                node = todo.popleft()
+                waiting.discard(id(node))
+                if len(node.outputs) != 1 or not self._graph.alive(node):
+                    continue
+                building.meta = Meta("rewrite", node.origin or node, node.scope)
+                for r in by_op.get(node.op.name, general):
+                    after = self._applied(r, node)
+                    if after is None or after is node.outputs[0]:
+                        continue
+                    budget -= 1
+                    if budget < 0:
+                        raise WrongRewriteError(
+                            f"the rules do not come to rest; the last was {r.name}", fix="look at its equation"
+                        )
+                    start = len(self._changed)
+                    self._replace(r, node, after)
+                    for again in self._changed[start:]:
+                        if id(again) not in waiting and (again.op.name in by_op or general):
+                            waiting.add(id(again))
+                            todo.append(again)
+                    break
+        finally:
+            building.meta = before
+
+    def _replace(self, r: Rule, node: Node, after: Symbol) -> None:
+        old = node.outputs[0]
+        users = self._graph.users(old)
+        difference = self._check(old, after) if self._check is not None else None
+        _record(self._graph, self._log, r.name, r.says, old, after, difference)
+        made = [after.node] if after.node is not None else []
+        made += [v.node for n in made for v in n.inputs if v.node is not None]
+        self._changed += made
+        for user in users:
+            self.touch(user)
+
+    def _applied(self, r: Rule, node: Node) -> Symbol | None:
         found = r.apply(node)
-    if found is None:
-        return None
-    after = as_symbol(found)
-    old = node.outputs[0]
-    if after.dtype != old.dtype or after.ndim != old.ndim:
-        raise WrongRewriteError(
-            f"rule {r.name} would make {after.dtype} {shape_text(after.shape)} of {old.dtype} {shape_text(old.shape)}",
-            fix="return None where the rule does not hold, or cast and reshape what it returns",
-        )
-    # A shape that is known may not be lost: what was proved by it would no longer be.
-    if any(a is not None and b != a for a, b in zip(old.shape, after.shape, strict=True)):
-        return None
-    return after
+        if found is None:
+            return None
+        if isinstance(found, Near):
+            self._log.near_miss(r, node, str(found))
+            return None
+        after = as_symbol(found)
+        old = node.outputs[0]
+        if after.dtype != old.dtype or after.ndim != old.ndim:
+            raise WrongRewriteError(
+                f"rule {r.name} would make {after.dtype} {shape_text(after.shape)} "
+                f"of {old.dtype} {shape_text(old.shape)}",
+                fix="return None where the rule does not hold, or cast and reshape what it returns",
+            )
+        # A shape that is known may not be lost: what was proved by it would no longer be.
+        if any(a is not None and b != a for a, b in zip(old.shape, after.shape, strict=True)):
+            return None
+        return after
 
 
 def _record(
@@ -327,7 +300,7 @@ def _constant_key(constant: Constant) -> Any:
     return ("array", str(host.dtype), host.shape, host.tobytes())
 
 
-def _merge(graph: GraphState, log: RewriteLog) -> None:
+def _merge(graph: GraphState, log: RewriteLog, touch: Callable[[Node], None]) -> None:
     """Equal nodes become one: same op, same attributes, same inputs."""
     seen: dict[Any, Node] = {}
     same: dict[int, Any] = {}
@@ -346,5 +319,7 @@ def _merge(graph: GraphState, log: RewriteLog) -> None:
             continue
         for old, kept in zip(node.outputs, first.outputs, strict=True):
             if graph.uses.get(id(old)):
+                for user in graph.users(old):
+                    touch(user)
                 _record(graph, log, "merge", f"two equal {node.op.name} are one", old, kept, None)
             same[id(old)] = key_of(kept)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from tutorlib.compile.matching import keeps, made_by, scalar_value
-from tutorlib.compile.rewrite import rule
+from tutorlib.compile.rule_table import rule
 from tutorlib.core.graph import Constant, Node
 from tutorlib.core.operators import OPS
 

@@ -5,26 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 from tutorlib.compile.matching import is_scalar, keeps, made_by, scalar_value
-from tutorlib.compile.rewrite import rule
+from tutorlib.compile.rule_table import Near, rule
 from tutorlib.core.graph import Node
 from tutorlib.core.operators import OPS
 from tutorlib.core.walk import shape_source
 
+_STRETCHES = Near("the constant stretches the other operand to a larger shape, or widens its dtype")
+
 
 @rule("mul", says="x · 1 = x")
 def times_one(node: Node) -> Any:
-    x, y = node.inputs
-    if is_scalar(y, 1) and keeps(x, node):
-        return x
-    return y if is_scalar(x, 1) and keeps(y, node) else None
+    for x, one in (node.inputs, node.inputs[::-1]):
+        if is_scalar(one, 1):
+            return x if keeps(x, node) else _STRETCHES
+    return None
 
 
 @rule("add", says="x + 0 = x")
 def plus_zero(node: Node) -> Any:
-    x, y = node.inputs
-    if is_scalar(y, 0) and keeps(x, node):
-        return x
-    return y if is_scalar(x, 0) and keeps(y, node) else None
+    for x, zero in (node.inputs, node.inputs[::-1]):
+        if is_scalar(zero, 0):
+            return x if keeps(x, node) else _STRETCHES
+    return None
 
 
 @rule("sub", says="x − 0 = x")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tutorlib.compile.rewrite import rule
+from tutorlib.compile.rule_table import rule
 from tutorlib.core.dispatch import run
 from tutorlib.core.errors import TutorlibError
 from tutorlib.core.graph import Constant, Node

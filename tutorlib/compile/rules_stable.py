@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tutorlib.compile.matching import is_scalar, keeps, made_by
-from tutorlib.compile.rewrite import rule
+from tutorlib.compile.rule_table import rule
 from tutorlib.core.graph import Node, Symbol
 from tutorlib.core.operators import OPS
 from tutorlib.core.walk import shape_source
