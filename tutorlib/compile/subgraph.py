@@ -267,6 +267,11 @@ class Traced(Observer):
         changed = [(s, before) for s, before in self._states.values() if s.default_update is not before]
         return [(s, s if before is None else before) for s, before in changed]
 
+    def restore(self) -> None:
+        """Give shared variables back the default updates they had before."""
+        for shared, before in self._states.values():
+            shared.default_update = before
+
 
 @contextmanager
 def tracing() -> Iterator[Traced]:
