@@ -160,11 +160,16 @@ def test_an_unknown_placeholder_and_an_unknown_term_are_refused():
         build_notebook(parse_lesson(source, Path("L99_a_lesson/lesson.md")), "learner")
 
 
-def test_stream_pieces_are_joined_and_widget_views_taken_out():
+def test_stream_pieces_are_joined():
     piece = {"output_type": "stream", "name": "stdout"}
-    view = {"application/vnd.jupyter.widget-view+json": {"model_id": "random"}, "text/plain": "Button()"}
-    shown = {"output_type": "display_data", "data": view, "metadata": {}}
-    outputs = [{**piece, "text": "a\n"}, {**piece, "text": "b\n"}, shown]
-    cleaned = clean_cell({"cell_type": "code", "metadata": {}, "source": "x", "outputs": outputs})["outputs"]
-    assert cleaned[0]["text"] == ["a\n", "b\n"]
-    assert cleaned[1]["data"] == {"text/plain": ["Button()"]}
+    outputs = [{**piece, "text": "a\n"}, {**piece, "text": "b\n"}]
+    (cleaned,) = clean_cell({"cell_type": "code", "metadata": {}, "source": "x", "outputs": outputs})["outputs"]
+    assert cleaned["text"] == ["a\n", "b\n"]
+
+
+def test_of_live_widgets_the_pictures_are_kept_and_the_controls_are_not():
+    live = {"application/vnd.jupyter.widget-view+json": {"model_id": "random"}}
+    picture, button = live | {"text/html": "<img>"}, live | {"text/plain": "Button()"}
+    outputs = [{"output_type": "display_data", "data": data, "metadata": {}} for data in (button, picture)]
+    (cleaned,) = clean_cell({"cell_type": "code", "metadata": {}, "source": "x", "outputs": outputs})["outputs"]
+    assert cleaned["data"] == {"text/html": ["<img>"]}

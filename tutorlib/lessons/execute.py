@@ -80,8 +80,13 @@ def clean_cell(cell: Any) -> dict[str, Any]:
     """The cell as plain JSON, its text in lines, its outputs without what differs from run to run."""
     kept = {**cell, "metadata": dict(cell["metadata"]), "source": lines_of(cell["source"])}
     if cell["cell_type"] == "code":
-        kept["outputs"] = [clean_output(output) for output in merge_streams(cell["outputs"])]
+        kept["outputs"] = [clean_output(output) for output in merge_streams(cell["outputs"]) if not is_control(output)]
     return kept
+
+
+def is_control(output: Any) -> bool:
+    """Whether an output is a slider or a button: without a kernel only its name would be left of it."""
+    return VIEW in output.get("data", {}) and "text/html" not in output["data"]
 
 
 def merge_streams(outputs: list[Any]) -> list[dict[str, Any]]:
