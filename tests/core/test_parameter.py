@@ -134,3 +134,13 @@ def test_a_compiled_update_between_forward_and_backward_does_not_falsify_the_gra
     assert w.grad.tolist() == [2.0, 4.0]
     assert array.tolist() == [1.0, 2.0]
     assert w.tolist() == [100.0, 200.0]
+
+
+def test_a_value_set_through_the_shared_face_is_not_overwritten_under_a_recorded_graph():
+    w = tl.Parameter([1.0, 2.0], name="w")
+    step = tl.function([], updates=[(w, w.symbol * 100.0)])
+    w.symbol.set_value([1.0, 2.0])
+    loss = (w * w).sum()
+    step()
+    loss.backward()
+    assert w.grad.tolist() == [2.0, 4.0]

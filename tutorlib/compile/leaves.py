@@ -90,4 +90,4 @@ def shared(
         raise ShapeError(
             "the value does not have the shape asked for", shapes=[shape, array.shape], fix="None stands for any length"
         )
-    return Shared(Storage(array, name, lent=borrow), tuple(shape) if shape is not None else None, name)
+    return Shared(Storage(array, name, borrowed=borrow), tuple(shape) if shape is not None else None, name)

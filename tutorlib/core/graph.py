@@ -260,7 +260,7 @@ class Symbol(Var):
     def _no_value(self, what: str) -> ModeMixError:
         return ModeMixError(
             f"{what} needs a value, and the symbol {label(self)} has none while the graph is built",
-            fix="put the choice into the graph: tl.ifelse(condition, lambda: a, lambda: b), element by element tl.where, a "
+            fix="put the choice into the graph: tl.ifelse(condition, lambda: a, lambda: b), by element tl.where, a "
             "loop tl.while_loop; or compute a value first: expr.eval({x: …})",
         )
 
@@ -333,9 +333,7 @@ class Shared(Symbol):
 
         It is copied unless ``borrow=True``. Raises UpdateTypeError for another dtype, ShapeError for another shape.
         """
-        new = fitting(value, self, borrow)
-        self.storage.lent = borrow
-        self.storage.write(new, by="set_value")
+        self.storage.write(fitting(value, self, borrow), by="set_value", borrowed=borrow)
 
 
 def fitting(value: Any, like: Shared, borrow: bool = False) -> Any:

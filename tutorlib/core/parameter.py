@@ -31,7 +31,7 @@ class Parameter(Tensor):
         array = as_array(data, copy=True)
         if requires_grad:
             check_can_have_gradient(array)
-        self.storage = Storage(array, name, lent=True)
+        self.storage = Storage(array, name, recorded=True)
         self.symbol = Shared(self.storage, name=name)
 
     @property

@@ -14,18 +14,21 @@ class Storage:
     """Holds one array.
 
     ``value`` is the raw array on its device, ``version`` counts writes, ``name`` may be None. ``lent`` says that
-    somebody else may hold the array (it was borrowed, or a parameter shows it to recorded graphs): a write then always
+    somebody else may hold the array: it was borrowed, or (``recorded``) recorded graphs refer to it. A write then always
     puts another array in its place, so that an earlier value stays intact; otherwise a compiled function may overwrite
     it.
     """
 
-    __slots__ = ("__weakref__", "lent", "name", "value", "version")
+    __slots__ = ("__weakref__", "lent", "name", "recorded", "value", "version")
 
-    def __init__(self, value: Array, name: str | None = None, lent: bool = False) -> None:
+    def __init__(
+        self, value: Array, name: str | None = None, *, borrowed: bool = False, recorded: bool = False
+    ) -> None:
         self.value = value
         self.version = 0
         self.name = name
-        self.lent = lent
+        self.recorded = recorded
+        self.lent = borrowed or recorded
 
     def read(self, borrow: bool = False) -> np.ndarray:
         """The value as a NumPy array: a copy of your own, or with ``borrow`` the array itself where it is on the
@@ -34,9 +37,13 @@ class Storage:
         host = to_host(self.value)
         return host if borrow and is_array(self.value) else host.copy()
 
-    def write(self, value: Array, by: Any) -> None:
-        """Replace the value (an array of the same dtype; moved to this storage's device) and tell observers."""
+    def write(self, value: Array, by: Any, borrowed: bool = False) -> None:
+        """Replace the value (an array of the same dtype; moved to this storage's device) and tell observers.
+
+        ``borrowed`` says that the caller keeps ``value`` too.
+        """
         self.value = put(value, device_of(self.value))
+        self.lent = borrowed or self.recorded
         self.version += 1
         if observe.observers:
             observe.tell("on_write", self, by)
