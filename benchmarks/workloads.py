@@ -8,6 +8,7 @@ W3  784-128-10, batch 64, softmax cross-entropy           W7  some forty element
 W4  784-1024-1024-10, batch 256, the same                 W10 w -= lr * g on 1,000,000 numbers
 """
 
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,7 +23,7 @@ def _normal(rng, *shape, scale=1.0):
 
 def _layers(rng, sizes):
     params = {}
-    for i, (n, m) in enumerate(zip(sizes[:-1], sizes[1:], strict=True), 1):
+    for i, (n, m) in enumerate(pairwise(sizes), 1):
         params[f"W{i}"] = _normal(rng, n, m, scale=n**-0.5)
         params[f"b{i}"] = np.zeros(m, np.float32)
     return params

@@ -46,7 +46,7 @@ def build(d):
     get = lambda: {k: s.get_value() for k, s in S.items()}
     if d.name == "W10":
         step = pytensor.function([], [], updates=[(S["w"], S["w"] - lr * pytensor.shared(d.g))])
-        return lambda: step() and 0.0 or 0.0, get
+        return lambda: (step() and 0.0) or 0.0, get
     symbolic, inputs, values = copy.copy(d), [], []
     for key in ("X", "y"):
         if hasattr(d, key):

@@ -1,6 +1,7 @@
 """PyTorch with ``torch.compile`` around the loss."""
 
 import torch
+
 from adapters import torch_eager
 from adapters.torch_eager import version  # noqa: F401
 

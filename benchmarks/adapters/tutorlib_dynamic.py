@@ -1,8 +1,7 @@
 """tutorlib, dynamic mode: tensors, ``backward()`` and an update inside ``no_grad``."""
 
-from adapters.tutorlib_static import loss_of
-
 import tutorlib as tl
+from adapters.tutorlib_static import loss_of
 
 NAME = "tutorlib dynamic"
 

@@ -15,6 +15,7 @@ from tutorlib.compile.fgraph import clone
 from tutorlib.compile.pipeline import rewritten
 from tutorlib.compile.prepare import plainly
 from tutorlib.compile.schedules import Schedules
+from tutorlib.compile.source import Lifetimes, Source, source_of_plan, source_of_schedule
 from tutorlib.core import observe
 from tutorlib.core.backend import common_device, device, put, to_host
 from tutorlib.core.debugprint import debugprint
@@ -82,6 +83,7 @@ class Function:
             self.device = device()
         self._plan.move_constants(self.device)
         ends = [(s, new) for (s, _), new in zip(updates, roots[len(outputs) :], strict=True)]
+        self._program = (self._plan.nodes, leaves, roots[: len(outputs)], ends)
         self._fast = Schedules(self._plan, leaves, roots[: len(outputs)], ends) if mode != "plain" else None
 
     def _check_unused(self, roots: list[Symbol], policy: str) -> None:
@@ -166,6 +168,42 @@ class Function:
 
     def _words(self) -> str:
         return f"function {self.name}" if self.name else "this function"
+
+    @property
+    def source(self) -> Source:
+        """What it runs as the text of a NumPy program, for the shapes of the latest call; see ``Source``.
+
+        >>> import tutorlib as tl
+        >>> x = tl.vector("x")
+        >>> f = tl.function([x], tl.exp(x) * 2)
+        >>> f([0.0, 1.0]).round(2)
+        array([2.  , 5.44])
+        >>> print(f.source)                       # doctest: +ELLIPSIS
+        \"""this function, planned for x: float64 (2,)\"""
+        import numpy as np
+        from tutorlib.compile.source import op
+        <BLANKLINE>
+        b0 = np.empty((2,), 'float64')
+        <BLANKLINE>
+        <BLANKLINE>
+        def run(x):
+            np.exp(x, out=b0)... # exp, ...
+            np.multiply(b0, 2, out=b0)... # mul, ...
+            results = [np.array(b0)]
+            return results
+        <BLANKLINE>
+        """
+        schedule = self._fast.latest() if self._fast is not None else None
+        if schedule is not None:
+            shapes = ", ".join(f"{label(v)}: {v.dtype.name} {schedule.array[id(v)].shape}" for v in schedule.inputs)
+            return source_of_schedule(schedule, f"{self._words()}, planned{f' for {shapes}' if shapes else ''}")
+        return source_of_plan(*self._program, f"{self._words()}, without a plan of its memory")
+
+    @property
+    def schedule(self) -> Lifetimes:
+        """Which buffer holds which value from which step to which, for the shapes of the latest call: see
+        ``Lifetimes``."""
+        return Lifetimes(self._fast.latest() if self._fast is not None else None)
 
     def debugprint(self) -> str:
         """The graphs of its outputs and updates as text."""

@@ -192,26 +192,28 @@ def _where(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratc
 _SHORT = 1024
 
 
-def _reduce(x: np.ndarray, axes: tuple[int, ...], out: np.ndarray, keepdims: bool) -> Bound:
+def _reduce(x: np.ndarray, axes: tuple[int, ...], out: np.ndarray) -> Bound:
     """The sum of ``x`` over ``axes`` into ``out``: a product with ones where that is possible, since BLAS adds rows
     and columns faster than np.add.reduce."""
-    plain = x.ndim == 2 and x.flags.c_contiguous and x.size and len(axes) == 1 and out.flags.c_contiguous
     # Along rows np.add.reduce adds pairwise, which a long sum needs for its accuracy.
-    if plain and (axes == (0,) or x.shape[1] <= _SHORT):
-        flat = out.reshape(-1)
+    if x.ndim == 2 and x.flags.c_contiguous and x.size and (axes == (0,) or (axes == (1,) and x.shape[1] <= _SHORT)):
         ones = _ones(x.shape[axes[0]], x.dtype)
         if axes == (0,):
-            return Bound(partial(_dot, ones, x, flat), "np.dot(np.ones_like({0}[:, 0]), {0}, out={out}.reshape(-1))")
-        return Bound(partial(_dot, x, ones, flat), "np.dot({0}, np.ones_like({0}[0]), out={out}.reshape(-1))")
-    text = f"np.add.reduce({{0}}, axis={axes}, out={{out}}, keepdims={keepdims})"
-    return Bound(partial(np.add.reduce, x, axes, None, out, keepdims), text)
+            text = "np.dot(np.ones_like({0}[:, 0]), {0}, out={out}.reshape(-1))"
+            return Bound(partial(_dot, ones, x, out.reshape(-1)), text)
+        return Bound(
+            partial(_dot, x, ones, out.reshape(-1)), "np.dot({0}, np.ones_like({0}[0]), out={out}.reshape(-1))"
+        )
+    kept = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
+    text = f"np.add.reduce({{0}}, axis={axes}, out={{out}}.reshape({kept}), keepdims=True)"
+    return Bound(partial(np.add.reduce, x, axes, None, out.reshape(kept), True), text)
 
 
 def _sum(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
     (x,) = operands
     if not isinstance(x, np.ndarray) or x.dtype != out.dtype or x.dtype.kind != "f" or x.dtype.itemsize == 2:
         return None
-    return [_reduce(x, normalized_axes(node.attrs["axis"], x.ndim, "sum"), out, node.attrs["keepdims"])]
+    return [_reduce(x, normalized_axes(node.attrs["axis"], x.ndim, "sum"), out)] if out.flags.c_contiguous else None
 
 
 def _mean(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
@@ -238,11 +240,7 @@ def _unbroadcast(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: 
         return [Bound(partial(np.copyto, out, g), "np.copyto({out}, {0})")]
     if not out.flags.c_contiguous:
         return None
-    if len(axes) == 1 and g.ndim == 2:
-        return [_reduce(g, axes, out, False)]
-    kept = tuple(1 if i in axes else n for i, n in enumerate(g.shape))
-    text = f"np.add.reduce({{0}}, axis={axes}, out={{out}}.reshape({kept}), keepdims=True)"
-    return [Bound(partial(np.add.reduce, g, axes, None, out.reshape(kept), True), text)]
+    return [_reduce(g, axes, out)]
 
 
 def _protected(name: str, ufunc: np.ufunc) -> Callable[..., list[Bound] | None]:

@@ -28,14 +28,16 @@ COPY_BYTES = 65_536
 
 
 class Step:
-    """One node of the schedule: the buffers of its results (none for a view) and the calls that fill them."""
+    """One node of the schedule: the buffers of its results (none for a view), the calls that fill them, and the scratch
+    array that these use."""
 
-    __slots__ = ("calls", "node", "outs")
+    __slots__ = ("calls", "node", "outs", "tmp")
 
     def __init__(self, node: Node, outs: list[np.ndarray]) -> None:
         self.node = node
         self.outs = outs
         self.calls: list[Bound] = []
+        self.tmp: np.ndarray | None = None
 
 
 class Schedule:
@@ -43,7 +45,7 @@ class Schedule:
 
     Attributes: ``steps``; ``buffers``, their sizes and lives; ``inputs``, ``outputs``, ``updates`` as variables;
     ``direct``, by id of variable: the shared variable whose array an update is computed into; ``array``, by id of
-    variable: where its value is.
+    variable: where its value is; ``checked``, in which NaN is looked for (see ``poison``).
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class Schedule:
         self.array: dict[int, Any] = {}
         self.steps: list[Step] = []
         self._scratch: dict[tuple[int, str], np.ndarray] = {}
+        self._lent_scratch: np.ndarray | None = None
         self._place_leaves(nodes, likes)
         strict, checked = speculation(nodes, outputs, updates, self.direct)
         self._strict = strict
@@ -69,7 +72,10 @@ class Schedule:
         for position, node in enumerate(nodes):
             self._add(node, position, likes)
         self._find_ends()
-        self._checks = [partial(np.vdot, a, a) for v in checked if isinstance(a := self.array.get(id(v)), np.ndarray)]
+        self.checked = [v for v in checked if isinstance(self.array.get(id(v)), np.ndarray)]
+        self._checks = [
+            partial(np.vdot, a, a) for v in self.checked if isinstance(a := self.array.get(id(v)), np.ndarray)
+        ]
         self._flatten()
 
     # ---- making it ----
@@ -114,7 +120,11 @@ class Schedule:
         found = self._scratch.get(key)
         if found is None:
             found = self._scratch[key] = np.empty(size, dtype)
-        return found.reshape(shape)
+        self._lent_scratch = found.reshape(shape)
+        return self._lent_scratch
+
+    def scratch_arrays(self) -> list[np.ndarray]:
+        return list(self._scratch.values())
 
     def _view(self, node: Node) -> np.ndarray | None:
         """The result of a node as a view of its operand's array, if it is one."""
@@ -152,10 +162,12 @@ class Schedule:
 
     def _bind(self, step: Step) -> None:
         operands = [self._operand(v) for v in step.node.inputs]
+        self._lent_scratch = None
         if step.node.op.nout == 1:
             step.calls = lowered(step.node, operands, step.outs[0], self.scratch)
         else:
             step.calls = several(step.node, operands, step.outs)
+        step.tmp = self._lent_scratch
 
     def _find_ends(self) -> None:
         self.output_arrays = [self._operand(v) for v in self.outputs]

@@ -1,0 +1,311 @@
+"""A compiled function as text: the program that a good NumPy programmer would write by hand for it, and its memory.
+
+The text runs: it defines ``run(inputs…, shared variables…)``. It is a picture of what the function does, made anew each
+time it is asked for; what runs is the list of calls in ``schedule`` (or the plain plan, where shapes depend on values).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tutorlib.compile.schedule import Schedule, Step
+from tutorlib.core.graph import Constant, Node, Shared, Symbol
+from tutorlib.ops.define import TABLE
+
+_SMALL = 12  # a constant with so many elements is written out
+_COMMENT = 64  # the column where comments start
+
+
+class _Ops:
+    """The forward computation of every op of the table, by name: what printed programs call where NumPy has no
+    function of the same meaning."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return TABLE[name].on_numpy
+        except KeyError:
+            raise AttributeError(f"no op is called {name!r}") from None
+
+
+op = _Ops()
+
+
+class Source(str):
+    """The text of a program. ``arrays`` holds what it names but does not define: ``exec(source, dict(source.arrays))``
+    makes its function ``run``."""
+
+    arrays: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class _Names:
+    """Names for variables and values that are good Python and differ."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, Any] = {}
+        self.head: list[str] = []
+        self._of: dict[int, str] = {}
+        self._taken = {"np", "op", "run", "results", "new"}
+
+    def fresh(self, wanted: str) -> str:
+        name = wanted if wanted.isidentifier() else f"v{len(self._of)}"
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        return name
+
+    def enter(self, var: Symbol, wanted: str) -> str:
+        self._of[id(var)] = name = self.fresh(wanted)
+        return name
+
+    def put(self, var: Symbol, text: str) -> None:
+        self._of[id(var)] = text
+
+    def of(self, var: Symbol) -> str:
+        found = self._of.get(id(var))
+        if found is None and isinstance(var, Constant):
+            found = self._of[id(var)] = self._constant(var)
+        assert found is not None, "a variable is named before it is used"
+        return found
+
+    def _constant(self, var: Constant) -> str:
+        if not isinstance(var.value, np.ndarray):
+            return self.literal(var.value)
+        name = self.fresh(var.name or f"c{len(self.head) + len(self.arrays)}")
+        if var.value.size <= _SMALL and np.isfinite(var.value).all():
+            self.head.append(f"{name} = np.array({var.value.tolist()}, {var.value.dtype.name!r})")
+        else:
+            self.arrays[name] = var.value
+        return name
+
+    def literal(self, value: Any) -> str:
+        if isinstance(value, float) and not math.isfinite(value):
+            return "np.nan" if value != value else "np.inf" if value > 0 else "-np.inf"
+        if value is None or value is Ellipsis or isinstance(value, bool | int | float | str):
+            return repr(value)
+        if type(value) is tuple:
+            return "(" + "".join(f"{self.literal(v)}, " for v in value) + ")"
+        if isinstance(value, slice):
+            return f"slice({', '.join(self.literal(v) for v in (value.start, value.stop, value.step))})"
+        name = self.fresh(f"k{len(self.arrays)}")
+        self.arrays[name] = value
+        return name
+
+    def call(self, node: Node) -> str:
+        """The node as a call of its op's own forward computation."""
+        where = f"op.{node.op.name}"
+        if TABLE.get(node.op.name) is not node.op:
+            where = self.literal(node.op.on_numpy)
+        args = [self.of(v) for v in node.inputs] + [f"{k}={self.literal(v)}" for k, v in node.attrs.items()]
+        return f"{where}({', '.join(args)})"
+
+
+def _comment(node: Node) -> str:
+    source = node.source
+    return f"{node.op.name}{f', {source.where}' if source is not None else ''}"
+
+
+def _line(text: str, node: Node | None = None) -> str:
+    text = f"    {text}"
+    return text if node is None else f"{text:<{_COMMENT}}  # {_comment(node)}"
+
+
+def _finished(names: _Names, title: str, arguments: Sequence[str], body: Sequence[str], where: str) -> Source:
+    head = [f'"""{title}"""', "import numpy as np", "from tutorlib.compile.source import op", "", *names.head]
+    source = Source("\n".join([*head, "", "", f"def run({', '.join(arguments)}):{where}", *body, ""]))
+    source.arrays = names.arrays
+    return source
+
+
+def _shape(shape: Sequence[int]) -> str:
+    return repr(tuple(int(n) for n in shape))
+
+
+# ---- the planned program ----
+
+
+def source_of_schedule(schedule: Schedule, title: str) -> Source:
+    """A schedule as text."""
+    names = _Names()
+    arguments = [names.enter(v, v.name or f"x{i}") for i, v in enumerate(schedule.inputs)]
+    arguments += [names.enter(v, v.name or f"s{i}") for i, v in enumerate(schedule.shared)]
+    places = _name_buffers(schedule, names)
+    first: list[str] = []
+    last: list[str] = []
+    for step in schedule.steps:
+        lines = _step_lines(schedule, step, names, places)
+        (last if step.outs and id(step.node.outputs[0]) in schedule.direct else first).extend(lines)
+    body = first
+    if schedule.checked:
+        looked_at = ", ".join(names.of(v) for v in schedule.checked)
+        body.append(_line(f"for value in ({looked_at},):"))
+        body.append(_line("    if np.isnan(value).any():"))
+        body.append(_line("        raise FloatingPointError('0 * inf: the function itself runs again and makes it 0')"))
+    body.append(_line(f"results = [{', '.join(f'np.array({names.of(v)})' for v in schedule.outputs)}]"))
+    moves = [(s, new) for s, new in schedule.updates if id(new) not in schedule.direct]
+    if moves:
+        body.append(_line(f"new = [{', '.join(f'np.array({names.of(new)})' for _, new in moves)}]"))
+    body += last
+    body += [_line(f"{names.of(s)}[...] = new[{i}]") for i, (s, _) in enumerate(moves)]
+    body.append(_line("return results"))
+    return _finished(names, title, arguments, body, "")
+
+
+def _name_buffers(schedule: Schedule, names: _Names) -> dict[int, str]:
+    """Names for the arrays that results are computed into, by id of array; those that share memory are written as
+    views."""
+    places: dict[int, str] = {}
+    memory: dict[int, str] = {}
+    for buffer in schedule.buffers.all:
+        array = buffer.array
+        name = names.fresh(f"b{len(memory)}")
+        memory[id(array)] = places[id(array)] = name
+        names.head.append(f"{name} = np.empty({_shape(array.shape)}, {array.dtype.name!r})")
+    for array in schedule.scratch_arrays():
+        name = names.fresh(f"t{len(memory)}")
+        memory[id(array)] = places[id(array)] = name
+        names.head.append(f"{name} = np.empty({_shape(array.shape)}, {array.dtype.name!r})")
+    for step in schedule.steps:
+        for array in (*step.outs, *([step.tmp] if step.tmp is not None else [])):
+            base = array.base
+            if id(array) in places or base is None or id(base) not in memory:
+                continue
+            shape = "x".join(str(n) for n in array.shape) or "scalar"
+            name = places[id(array)] = f"{memory[id(base)]}_{shape}"
+            text = f"{name} = {memory[id(base)]}.reshape({_shape(array.shape)})"
+            if text not in names.head:
+                names.head.append(text)
+    return places
+
+
+def _step_lines(schedule: Schedule, step: Step, names: _Names, places: dict[int, str]) -> list[str]:
+    node = step.node
+    if not step.outs:
+        name = names.enter(node.outputs[0], node.outputs[0].name or f"v{len(places)}")
+        return [_line(f"{name} = {_view_text(schedule, node, names)}", node)]
+    outs = []
+    for var, array in zip(node.outputs, step.outs, strict=True):
+        direct = schedule.direct.get(id(var))
+        outs.append(names.of(direct) if direct is not None else places[id(array)])
+        names.put(var, outs[-1])
+    operands = [names.of(v) for v in node.inputs]
+    tmp = places[id(step.tmp)] if step.tmp is not None else ""
+    lines = []
+    for bound in step.calls:
+        call = names.call(node) if "{op}" in bound.text else ""
+        text = bound.text.format(*operands, out=outs[0], outs=", ".join(outs), tmp=tmp, op=call)
+        lines.append(_line(text, node))
+    return lines
+
+
+def _view_text(schedule: Schedule, node: Node, names: _Names) -> str:
+    base, shape = names.of(node.inputs[0]), schedule.array[id(node.outputs[0])].shape
+    kind = node.op.name
+    if kind in ("reshape", "reshape_like", "expand_dims", "squeeze"):
+        return f"{base}.reshape({_shape(shape)})"
+    if kind in ("broadcast_to", "broadcast_like"):
+        return f"np.broadcast_to({base}, {_shape(shape)})"
+    if kind == "transpose":
+        return f"{base}.T" if node.attrs["axes"] == (1, 0) else f"{base}.transpose({node.attrs['axes']})"
+    return names.call(node)
+
+
+# ---- the plain program ----
+
+
+def source_of_plan(
+    nodes: Sequence[Node],
+    inputs: Sequence[Symbol],
+    outputs: Sequence[Symbol],
+    updates: Sequence[tuple[Shared, Symbol]],
+    title: str,
+) -> Source:
+    """A plan without buffers as text: what runs before the shapes are known, or where they depend on values."""
+    names = _Names()
+    arguments = [names.enter(v, v.name or f"x{i}") for i, v in enumerate(inputs)]
+    used = [v for node in nodes for v in node.inputs] + list(outputs) + [new for _, new in updates]
+    shared = {id(v): v for v in [*used, *(s for s, _ in updates)] if isinstance(v, Shared)}
+    arguments += [names.enter(v, v.name or f"s{i}") for i, v in enumerate(shared.values())]
+    body: list[str] = []
+    for node in nodes:
+        call = names.call(node)
+        outs = [names.enter(v, v.name or f"v{len(body)}") for v in node.outputs]
+        body.append(_line(f"{', '.join(outs)} = {call}", node))
+    body.append(_line(f"results = [{', '.join(f'np.array({names.of(v)})' for v in outputs)}]"))
+    if updates:
+        body.append(_line(f"new = [{', '.join(f'np.array({names.of(new)})' for _, new in updates)}]"))
+        body += [_line(f"{names.of(s)}[...] = new[{i}]") for i, (s, _) in enumerate(updates)]
+    body.append(_line("return results"))
+    return _finished(names, title, arguments, body, "")
+
+
+# ---- memory ----
+
+
+@dataclass(frozen=True)
+class Life:
+    """A value of the program: ``name``, ``op``, ``where`` (the learner's line), ``shape``, ``dtype``, ``bytes``, the
+    number of the ``buffer`` that holds it, and its ``first`` and ``last`` step."""
+
+    name: str
+    op: str
+    where: str
+    shape: tuple[int, ...]
+    dtype: str
+    bytes: int
+    buffer: int
+    first: int
+    last: int
+
+
+class Lifetimes:
+    """Which buffer holds which value from which step to which.
+
+    Attributes: ``lives`` (a list of ``Life``), ``bytes`` of all buffers, ``bytes_without_reuse``, ``steps``. Empty
+    while the function has no plan: before its first call, and where shapes depend on values.
+    """
+
+    def __init__(self, schedule: Schedule | None) -> None:
+        self.lives: list[Life] = []
+        self.bytes = self.bytes_without_reuse = self.steps = 0
+        if schedule is None:
+            return
+        self.bytes, self.bytes_without_reuse = schedule.buffers.bytes, schedule.buffers.bytes_without_reuse
+        self.steps = len(schedule.steps)
+        for number, buffer in enumerate(schedule.buffers.all):
+            for var, first, last in buffer.tenants:
+                array, source = schedule.array[id(var)], var.node.source
+                where = source.where if source is not None else ""
+                size = array.nbytes
+                name = var.name or var.node.op.name
+                life = (name, var.node.op.name, where, array.shape, array.dtype.name, size, number, first, last)
+                self.lives.append(Life(*life))
+        self.lives.sort(key=lambda life: (life.first, life.buffer))
+
+    def __repr__(self) -> str:
+        if not self.lives:
+            return "no buffers: the function has no plan (call it once; where shapes depend on values it has none)"
+        rows = [("buffer", "steps", "value", "shape", "dtype", "bytes", "line")]
+        rows += [
+            (
+                f"b{v.buffer}",
+                f"{v.first}–{v.last if v.last < self.steps else 'end'}",
+                v.name,
+                "×".join(map(str, v.shape)) or "scalar",
+                v.dtype,
+                f"{v.bytes:,}",
+                v.where,
+            )
+            for v in self.lives
+        ]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        total = f"{self.bytes:,} bytes in all; {self.bytes_without_reuse:,} if no two values shared a buffer"
+        return "\n".join([*lines, total])
