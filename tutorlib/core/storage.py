@@ -14,9 +14,9 @@ class Storage:
     """Holds one array.
 
     ``value`` is the raw array on its device, ``version`` counts writes, ``name`` may be None. ``lent`` says that
-    somebody else may hold the array: it was borrowed, or (``recorded``) recorded graphs refer to it. A write then always
-    puts another array in its place, so that an earlier value stays intact; otherwise a compiled function may overwrite
-    it.
+    somebody else may hold the array: it was borrowed, or (``recorded``) recorded graphs refer to it. A write then
+    always puts another array in its place, so that an earlier value stays intact; otherwise a compiled function may
+    overwrite it.
     """
 
     __slots__ = ("__weakref__", "lent", "name", "recorded", "value", "version")
