@@ -152,7 +152,7 @@ def gradient_of_log_softmax(node: Node) -> Any:
 
 
 @rule("mul", "safe_mul", tier="stable", says="g / (1 + eˣ) · eˣ = g · sigmoid(x), the gradient of log(1 + eˣ)")
-def gradient_of_log_of_one_plus_exp(node: Node) -> Any:
+def gradient_of_softplus(node: Node) -> Any:
     for left, right in (node.inputs, node.inputs[::-1]):
         x, quotient = _exp_of(right), made_by(left, "safe_div", "div")
         if x is not None and quotient is not None and _exp_of(_one_plus(quotient.inputs[1])) is x:
