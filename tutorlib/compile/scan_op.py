@@ -4,8 +4,9 @@ Operands: the initial carries, the sequences, the length where it is a variable,
 the final carries, then one stack for each further output of the step. A step's graph takes (carries, rows, captured)
 and gives (carries, rows to stack, and whether to stop, where the scan can stop early).
 
-Every scan is built with the carries before each step among its stacks: its gradient needs them. What nothing uses is
-dropped before a function runs (``ScanOp.prepare``), so no history is kept unless a gradient asks for it.
+Every scan is built with a history among its stacks, for its gradient: the carries before each step, and the results of
+the costly ops inside. What nothing uses is dropped before a function runs (``ScanOp.prepare``), so nothing is kept
+unless a gradient asks for it; cheap values (sums, products, views) and loops inside a step are computed again.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ class Layout(NamedTuple):
 
     ``carries``, ``rows``: how many; ``length``: fixed, or None when it is that of the sequences or (``counted``) an
     operand; ``until``: the step's last output says whether to stop; ``truncate``: how many steps back the gradient
-    goes; ``sums``: carries that only add up: the step gives what is to be added.
+    goes; ``kept``: how many inner values are among the stacks, last; ``sums``: carries that only add up: the step
+    gives what is to be added.
     """
 
     carries: int
@@ -46,6 +48,7 @@ class Layout(NamedTuple):
     reverse: bool = False
     until: bool = False
     truncate: int | None = None
+    kept: int = 0
     sums: tuple[int, ...] = ()
 
     @property
@@ -147,10 +150,12 @@ def _forward(xp: Any, *operands: Array, step: Subgraph, layout: Layout) -> Any:
     for i in layout.sums:
         carries[i] = xp.array(carries[i])
     sums, whole = set(layout.sums), not all(v.aval.known for v in step.inputs[:n])
+    watched = [i for i in range(n) if whole and i not in sums]
+    shapes = [carries[i].shape for i in watched]
     done = 0
     for t in range(steps - 1, -1, -1) if layout.reverse else range(steps):
         results = step.run(xp, [*carries, *[x[t] for x in rows], *captured])
-        if whole:
+        if watched and [results[i].shape for i in watched] != shapes:
             check_shapes("scan", carries, results, step, layout.sums)
         for i in range(n):
             if i in sums:
@@ -252,16 +257,20 @@ def _vjp(g: Any, needs: list[bool], out: Any, *values: Any, step: Subgraph, layo
     outputs: list[Any] = [OPS.zeros_like(step.inputs[i]) if found[i] is None else found[i] for i in active]
     outputs += [OPS.add(total[i], found[i]) for i in captured] + [found[i] for i in rows]
     # Constants of the loop stay outside the loop.
-    outputs = clone(outputs, {v: operands[layout.operand(i)] for i, v in enumerate(step.inputs) if i >= first})
+    outer_ones: dict[Symbol, Symbol] = {v: operands[layout.operand(i)] for i, v in enumerate(step.inputs) if i >= first}
+    stacks = {id(v): (v, x) for v, x in zip(step.outputs[n:], outs[n:], strict=False)}
+    saved = [(v, Input(v.aval, name=v.name), x) for v, x in stacks.values() if v.node is not None and _costly(v.node)]
+    outputs = clone(outputs, {**outer_ones, **{v: row for v, row, _ in saved}})
 
     back = Layout(len(active) + len(captured), 0, reverse=not layout.reverse)
     used = {id(v) for v in leaves_of(outputs)}
-    history = dict(zip(step.inputs[:n], outs[len(outs) - n :], strict=True))
+    history = dict(zip(step.inputs[:n], outs[len(outs) - layout.kept - n :], strict=False))
     along = {step.inputs[i]: operands[i] for i in range(n, first)}
     if layout.until:
         done = outs[-1]
         along = {v: head(x, done) for v, x in along.items()}
     rows_in = {**{v: cotangents[j] for j, v in d_stack.items()}, **history, **along}
+    rows_in |= {row: x for _, row, x in saved}
     rows_in = {v: x for v, x in rows_in.items() if id(v) in used}
     counted: list[Symbol] = []
     if not rows_in:
@@ -323,16 +332,30 @@ def scan_op(nout: int, effect: bool) -> ScanOp:
     return ScanOp("scan", _forward, _infer, _vjp, nout=nout, flags={"effect"} if effect else ())
 
 
-def build(step: Subgraph, layout: Layout, operands: Sequence[Symbol]) -> list[Symbol]:
-    """A scan with its history: the results of the step as given, without the carries before each step.
+# Cheaper to compute again than to keep for every step.
+_CHEAP = frozenset(
+    """add sub mul div neg square safe_mul safe_div abs sign where maximum minimum clip relu eq ne lt le gt ge
+    logical_and logical_or logical_not cast identity stop_gradient reshape reshape_like transpose expand_dims squeeze
+    broadcast_to broadcast_like unbroadcast getitem zeros_like ones_like part section""".split()
+)
 
-    Returns the final carries, the stacks, and then the histories.
+
+def _costly(node: Node) -> bool:
+    return node.op.name not in _CHEAP and not isinstance(node.op, ControlOp)
+
+
+def build(step: Subgraph, layout: Layout, operands: Sequence[Symbol]) -> list[Symbol]:
+    """A scan with its history added to the results of ``step``.
+
+    Returns the final carries, the stacks of the step's own outputs, and then the history.
     """
-    n = layout.carries
     end = len(step.outputs) - layout.until
-    outputs = [*step.outputs[:end], *step.inputs[:n], *step.outputs[end:]]
+    own = {id(v) for v in step.outputs[layout.carries :]}
+    inner = [v for node in step.nodes if _costly(node) for v in node.outputs if id(v) not in own]
+    outputs = [*step.outputs[:end], *step.inputs[: layout.carries], *inner, *step.outputs[end:]]
     whole = Subgraph(step.inputs, outputs)
-    made = scan_op(end + n, whole.has_effect)(*operands, step=whole, layout=layout)
+    op = scan_op(len(outputs) - layout.until, whole.has_effect)
+    made = op(*operands, step=whole, layout=layout._replace(kept=len(inner)))
     return list(made) if isinstance(made, tuple) else [made]
 
 

@@ -158,6 +158,28 @@ class Subgraph:
         return f"<graph of {len(self.nodes)} nodes>"
 
 
+def _unbroadcast(general: Any, g: Any, like: Any) -> Any:
+    return g if g.shape == like.shape else general(g, like)
+
+
+# What a loop of small arrays would spend most of its time in otherwise.
+_SHORT: dict[str, Callable[[Node], Any]] = {
+    "unbroadcast": lambda node: partial(_unbroadcast, node.op.on_numpy),
+    "transpose": lambda node: partial(_transposed, node.attrs["axes"]),
+}
+
+
+def _transposed(axes: Any, x: Any) -> Any:
+    return x.transpose(axes)
+
+
+def _bound(node: Node) -> Callable[..., Any]:
+    """What computes a node from arrays of the host."""
+    if node.op.name in _SHORT:
+        return _SHORT[node.op.name](node)
+    return partial(node.op.on_numpy, **node.attrs) if node.attrs else node.op.on_numpy
+
+
 def _straight_line(graph: Subgraph) -> Callable[..., Any]:
     """The graph as one Python function of arrays: no loop over nodes, no lookup of slots."""
     names: dict[int, str] = {}
@@ -179,8 +201,7 @@ def _straight_line(graph: Subgraph) -> Callable[..., Any]:
 
     lines = []
     for position, node in enumerate(graph.nodes):
-        function = node.op.on_numpy
-        space[f"f{position}"] = partial(function, **node.attrs) if node.attrs else function
+        space[f"f{position}"] = _bound(node)
         call = f"f{position}({', '.join(map(operand, node.inputs))})"
         # A name whose value is dead is taken again, which frees the value.
         for v in {id(v): v for v in node.inputs}.values():

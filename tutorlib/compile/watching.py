@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from tutorlib.compile.tree import flatten
-from tutorlib.core.backend import is_array
+from tutorlib.core.backend import is_array, to_host
 from tutorlib.core.errors import shape_text
 from tutorlib.core.graph import Var
 from tutorlib.core.parameter import Parameter
@@ -65,17 +65,11 @@ def fingerprint(value: Any) -> Any:
 def described(value: Any) -> str:
     """A value in few words."""
     if isinstance(value, Var) or is_array(value):
-        return (
-            f"array {shape_text(value.shape)} of {value.dtype}"
-            if value.shape
-            else f"{np.asarray(_data(value)).item()!r}"
-        )
+        if value.shape:
+            return f"array {shape_text(value.shape)} of {value.dtype}"
+        value = to_host(value._data if isinstance(value, Tensor) else value).item()
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:37]}…"
-
-
-def _data(value: Any) -> Any:
-    return value._data if isinstance(value, Tensor) else value
 
 
 def codes_of(code: CodeType) -> list[CodeType]:
@@ -175,13 +169,8 @@ def decisions(fn: Callable[..., Any], hits: Counter[int]) -> tuple[list[Decision
                 if isinstance(node, ast.While)
                 else f"for {ast.unparse(node.target)} in {ast.unparse(node.iter)}"
             )
-            branches.append(
-                made(
-                    node,
-                    head,
-                    f"ran {times} time{'' if times == 1 else 's'}, each a part of the graph" if times else "ran",
-                )
-            )
+            ran_times = f"ran {times} times, each a part of the graph" if times else "ran while tracing"
+            branches.append(made(node, head, ran_times))
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print" and ran(node):
             prints.append(made(node, ast.unparse(node), "ran while tracing; no call of the graph prints it"))
     return branches, prints
