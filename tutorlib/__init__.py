@@ -46,6 +46,7 @@ _LAZY = {
     "display_mode": "tutorlib.viz.display",
     "show": "tutorlib.viz.display",
     "explain": "tutorlib.tools.explain",
+    "latex": "tutorlib.tools.latex",
     "gradcheck": "tutorlib.tools.gradcheck",
     "check": "tutorlib.lessons",
     "predict": "tutorlib.lessons",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tutorlib.compile.matching import is_scalar, keeps, made_by, scalar_value
@@ -19,6 +20,22 @@ def times_one(node: Node) -> Any:
         if is_scalar(one, 1):
             return x if keeps(x, node) else _STRETCHES
     return None
+
+
+@rule("safe_mul", says="g · x needs no mask where g is a number but 0, or x a finite number")
+def mask_not_needed(node: Node) -> Any:
+    g, x = node.inputs
+    number, factor = scalar_value(g), scalar_value(x)
+    needless = (number is not None and number != 0) or (factor is not None and math.isfinite(factor))
+    return OPS.mul(g, x) if needless else None
+
+
+@rule("safe_div", says="g / x needs no mask where g is a number but 0, or x one")
+def mask_not_needed_in_quotient(node: Node) -> Any:
+    g, x = node.inputs
+    number, divisor = scalar_value(g), scalar_value(x)
+    needless = (number is not None and number != 0) or (divisor is not None and divisor != 0)
+    return OPS.div(g, x) if needless else None
 
 
 @rule("add", says="x + 0 = x")
