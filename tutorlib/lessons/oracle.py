@@ -39,6 +39,18 @@ def one_value(returned: Any) -> np.ndarray:
     return np.asarray(returned, dtype=float)
 
 
+def parts(returned: Any, count: int) -> list[np.ndarray]:
+    """The `count` arrays that a rule returned, one for each input."""
+    if returned is None:
+        raise Miss("returned_none")
+    if not isinstance(returned, tuple | list) or len(returned) != count:
+        raise Miss("wrong_count", count=count)
+    try:
+        return [np.asarray(part, dtype=float) for part in returned]
+    except (TypeError, ValueError):
+        raise Miss("not_numbers") from None
+
+
 def compiled_or_miss(made: Any) -> None:
     """Asked last: what an ordinary Python function gets wrong is better said by what it did."""
     if not isinstance(made, tl.Function):
