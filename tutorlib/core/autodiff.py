@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from tutorlib.core import observe
 from tutorlib.core.backend import quiet
 from tutorlib.core.dispatch import enable_grad
 from tutorlib.core.errors import (
@@ -25,7 +26,7 @@ from tutorlib.core.parameter import Parameter
 from tutorlib.core.paths import gradient_paths
 from tutorlib.core.tensor import Tensor
 from tutorlib.core.toposort import toposort
-from tutorlib.core.walk import ARRAYS, SYMBOLS, TENSORS, dependents, seed_of, walk
+from tutorlib.core.walk import ARRAYS, SYMBOLS, TENSORS, dependents, seed_of, walk, walk_arrays
 
 _seq = attrgetter("seq")
 
@@ -37,13 +38,15 @@ def _requires_grad(var: Any) -> bool:
 def recorded_nodes(roots: Sequence[Tensor]) -> list[Tensor]:
     """The recorded nodes below ``roots`` that require a gradient, each before those it uses."""
     found: dict[int, Tensor] = {}
-    stack = list(roots)
+    stack = [root for root in roots if root.op is not None and root.requires_grad]
     while stack:
         node = stack.pop()
-        if node.op is None or not node.requires_grad or id(node) in found:
+        if id(node) in found:
             continue
         found[id(node)] = node
-        stack.extend(v for v in node.inputs if isinstance(v, Tensor))
+        for var in node.inputs:
+            if isinstance(var, Tensor) and var.requires_grad and var.op is not None and id(var) not in found:
+                stack.append(var)
     return sorted(found.values(), key=_seq, reverse=True)
 
 
@@ -84,8 +87,10 @@ def run_backward(root: Tensor, gradient: Any, retain_graph: bool, create_graph: 
     _last_cost = weakref.ref(root)
     order = recorded_nodes([root])
     retain = retain_graph or create_graph
-    remember = retain or (len(order) <= _KEEP_NODES and sum(n._data.nbytes for n in order) <= _KEEP_BYTES)
-    leaves = {id(v): v for node in order for v in node.inputs if _requires_grad(v) and v.op is None}
+    remember = retain or (len(order) <= _KEEP_NODES and sum([n._data.nbytes for n in order]) <= _KEEP_BYTES)
+    leaves = {
+        id(v): v for node in order for v in node.inputs if isinstance(v, Tensor) and v.op is None and v.requires_grad
+    }
     if root.op is None:
         leaves[id(root)] = root
     arrive = {id(node): _calling(node) for node in order if node.hooks}
@@ -95,7 +100,10 @@ def run_backward(root: Tensor, gradient: Any, retain_graph: bool, create_graph: 
             walk(TENSORS, order, cotangents, _requires_grad, remember=remember, arrive=arrive)
     else:
         with quiet():
-            walk(ARRAYS, order, cotangents, _requires_grad, remember=remember, arrive=arrive)
+            if arrive or observe.observers:
+                walk(ARRAYS, order, cotangents, _requires_grad, remember=remember, arrive=arrive)
+            else:
+                walk_arrays(order, cotangents, remember)
     for leaf in leaves.values():
         grad = cotangents.get(id(leaf))
         if grad is None:

@@ -39,6 +39,7 @@ Tensor.recording = staticmethod(lambda: state.recording)
 _next_seq = count(1).__next__
 _new = Tensor.__new__
 _ndarray = np.ndarray
+_silence, _unsilence = silence, unsilence
 
 
 @contextmanager
@@ -96,23 +97,24 @@ def apply(op: Op, *args: Any, **attrs: Any) -> Any:
                 requires_grad = True
             elif arg.op is not None:
                 in_graph = True
+        elif kind is _ndarray:
+            arrays.append(arg)
+            foreign = True
         elif kind in HOST_TYPES:
             arrays.append(arg)
-            if kind is _ndarray:
-                foreign = True
         else:
             return _apply_other(op, args, attrs)
-    if not dynamic:
-        return run(op, args, attrs)
-    if state.static:
+    if dynamic and state.static:
         return build(op, args, attrs)
-    token = silence()
+    token = _silence()
     try:
         data = op.on_numpy(*arrays, **attrs)
     except (ValueError, TypeError, IndexError) as error:
         raise explained(op, arrays, attrs, error) from None
     finally:
-        unsilence(token)
+        _unsilence(token)
+    if not dynamic:
+        return data
     result = _result(op, args, arrays, attrs, data, requires_grad, in_graph)
     if foreign and result.op is not None:
         hold(result, [arg for arg in args if type(arg) is _ndarray])

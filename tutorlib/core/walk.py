@@ -83,6 +83,37 @@ def walk(
         building.meta = before
 
 
+def walk_arrays(order: Iterable[Tensor], cotangents: dict[int, Any], remember: bool) -> None:
+    """``walk`` for the commonest case, ``Tensor.backward`` on arrays with nobody watching: the same steps with nothing
+    looked up that cannot matter there."""
+    array = np.ndarray
+    for node in order:
+        g = cotangents.pop(id(node), None)
+        if g is None:
+            continue
+        if remember:
+            node.cotangent = g
+        out, values = (node._data, node.arrays) if node.arrays is not None else _see_arrays(node)
+        rules, inputs, attrs = node.op.vjp, node.inputs, node.attrs  # type: ignore[union-attr]
+        one_each = type(rules) is tuple
+        if not one_each:
+            needs = [isinstance(v, Tensor) and v.requires_grad for v in inputs]
+            rules = rules(g, needs, out, *values, **attrs)
+        for rule, var, value in zip(rules, inputs, values, strict=True):
+            if rule is None or not (type(var) is Tensor or isinstance(var, Tensor)) or not var.requires_grad:
+                continue
+            grad = rule(g, out, *values, **attrs) if one_each else rule
+            if grad is None:
+                continue
+            if grad.shape != value.shape or grad.dtype is not value.dtype:
+                grad = _fit_array(grad, value, node)
+            key = id(var)
+            sofar = cotangents.get(key)
+            if sofar is not None:
+                grad = np.add(sofar, grad) if type(grad) is array else OPS.add(sofar, grad)
+            cotangents[key] = grad
+
+
 def pulled_back(domain: Domain, node: Any, g: Any, on_path: Callable[[Any], bool]) -> list[tuple[Any, Any]]:
     """The cotangents that one node sends to its inputs, as pairs (input, cotangent), for inputs on the path only."""
     see, fit, builds = domain
