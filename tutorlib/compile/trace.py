@@ -80,6 +80,7 @@ class TracedFunction:
         self._known: dict[Any, Trace] = {}
         self._keys: list[dict[str, Any]] = []
         self._alive: list[Any] = []
+        self._changes_itself: set[str] = set()
         unknown = [name for name in self._shapes if name not in self._signature.parameters]
         if unknown:
             raise TutorlibError(
@@ -122,12 +123,20 @@ class TracedFunction:
         parts: dict[str, Any] = {"the structure of the arguments": form}
         for path, leaf in zip(paths, leaves, strict=True):
             parts[path] = self._spec(path, leaf)
-        around = closed_over(self.fn)
-        parts |= {f"{name} (from around it)": fingerprint(value) for name, value in around.items()}
+        around = {name: value for name, value in closed_over(self.fn).items() if name not in self._changes_itself}
+        watched = {name: fingerprint(value) for name, value in around.items()}
+        parts |= {_outside(name): seen for name, seen in watched.items()}
         key = tuple(parts.items())
         trace = self._known.get(key)
         if trace is None:
-            trace = self._traced(bound, leaves, form, paths, parts, around)
+            trace = self._traced(leaves, form, paths, parts, around)
+            # What the function itself changes while it is traced (a list it appends to) says nothing of the next call.
+            after = closed_over(self.fn)
+            for name, seen in watched.items():
+                if name not in after or fingerprint(after[name]) != seen:
+                    self._changes_itself.add(name)
+                    del parts[_outside(name)], trace.depends_on[_outside(name)]
+            key = tuple(parts.items())
             self._known[key] = trace
             # Objects are told apart by identity, which means something only as long as they live.
             self._alive.append((leaves, list(around.values())))
@@ -164,7 +173,6 @@ class TracedFunction:
 
     def _traced(
         self,
-        bound: inspect.BoundArguments,
         leaves: list[Any],
         form: Form,
         paths: list[str],
@@ -186,7 +194,7 @@ class TracedFunction:
         # A later trace starts its random streams where this one did.
         traced.restore()
         baked = {p: described(leaf) for p, leaf in zip(paths, leaves, strict=True) if not _is_data(leaf)}
-        baked |= {f"{name} (from around it)": described(value) for name, value in around.items()}
+        baked |= {_outside(name): described(value) for name, value in around.items()}
         baked |= _constants(traced.nodes)
         results = result_form.paths("result")
         baked |= {p: described(v) for p, v in zip(results, values, strict=True) if not isinstance(v, Symbol)}
@@ -220,13 +228,17 @@ class TracedFunction:
             ]
             for old in self._keys
         ]
-        nearest = min(range(len(changes)), key=lambda i: (len(changes[i]), -i))
+        nearest = min(range(len(changes)), key=lambda i: len(changes[i]))
         return f"{'; '.join(changes[nearest])} (compared with trace {nearest + 1})"
 
 
 def _is_data(value: Any) -> bool:
     """Whether an argument's value may differ from call to call without a new trace."""
     return is_array(value) or (isinstance(value, Tensor) and not isinstance(value, Parameter))
+
+
+def _outside(name: str) -> str:
+    return f"{name} (from around it)"
 
 
 def _path(path: str) -> str:

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from tutorlib.compile.ifelse import ifelse
-from tutorlib.compile.loop_body import check_shapes, settled, with_states
+from tutorlib.compile.loop_body import changed, check_shapes, settled, with_states
 from tutorlib.compile.scan import scan
 from tutorlib.compile.subgraph import (
     ControlOp,
@@ -21,12 +21,14 @@ from tutorlib.compile.subgraph import (
     tracing,
 )
 from tutorlib.compile.tree import Form, flatten
-from tutorlib.core.aval import AVal
+from tutorlib.core.aval import AVal, python_scalar_aval
 from tutorlib.core.backend import to_host
+from tutorlib.core.create import tensor
 from tutorlib.core.dispatch import as_symbol, state
 from tutorlib.core.errors import NotDifferentiableError, ShapeError, TutorlibError
-from tutorlib.core.graph import Input, Node, Symbol, Var
+from tutorlib.core.graph import Input, Node, Symbol, Var, aval_of
 from tutorlib.core.operators import OPS
+from tutorlib.core.tensor import Tensor
 
 
 def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any, max_steps: int | None = None) -> Any:
@@ -52,20 +54,37 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
     if max_steps is not None and max_steps < 0:
         raise TutorlibError(f"max_steps is a number of steps, not {max_steps!r}", op="while_loop", fix="use 0 or more")
     leaves, form = flatten(init)
-    if any(isinstance(v, Symbol) for v in leaves) or state.static:
+
+    def built() -> Any:
         return _built(cond, body, leaves, form) if max_steps is None else _bounded(cond, body, init, max_steps)
+
+    if any(isinstance(v, Symbol) for v in leaves) or state.static:
+        return built()
     now = init
     for done in count():
         if done == max_steps:
             break
         again = _single(cond(now))
         if isinstance(again, Symbol):  # the loop looks at a symbol from around it
-            return _built(cond, body, leaves, form) if max_steps is None else _bounded(cond, body, init, max_steps)
+            return built()
         if not bool(again):
             break
-        now = body(now)
-        _check_form(now, form)
-    return now
+        following = _check_form(body(now), form)
+        if any(isinstance(v, Symbol) for v in following):
+            return built()
+        now = form.build(_followed(flatten(now)[0], following, form, body))
+    return form.build([v if isinstance(v, Tensor) else tensor(v) for v in flatten(now)[0]])
+
+
+def _followed(before: list[Any], after: list[Any], form: Form, body: Any) -> list[Any]:
+    """The next state of a dynamic loop as tensors; raises where its shapes or dtypes have changed."""
+    after = [v if isinstance(v, Tensor) else tensor(v) for v in after]
+    for path, old, new in zip(form.paths("state"), before, after, strict=True):
+        # A Python number takes the dtype that the first step gives it.
+        was = AVal((), new.dtype) if python_scalar_aval(old) is not None else aval_of(old)
+        if (was.shape, was.dtype) != (new.shape, new.dtype):
+            raise changed("while_loop", path, was, new.aval, new, body)
+    return after
 
 
 def _single(value: Any) -> Any:
