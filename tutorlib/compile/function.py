@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -64,6 +64,7 @@ class Function:
         self.updates = updates
         self._in = inputs
         self._form = shape_of_result
+        self._mode = mode
         roots = [*outputs, *(new for _, new in updates)]
         self._check_unused(roots, on_unused_input)
         # A result given as an input is a leaf here, whatever computes it elsewhere.
@@ -204,6 +205,38 @@ class Function:
         """Which buffer holds which value from which step to which, for the shapes of the latest call: see
         ``Lifetimes``."""
         return Lifetimes(self._fast.latest() if self._fast is not None else None)
+
+    def copy(self, swap: Mapping[Any, Any] | None = None, *, updates: bool = True, name: str | None = None) -> Function:
+        """The same function on other shared variables, or without its updates.
+
+        Args:
+            swap: pairs old → new of shared variables (or parameters) of the same dtype and shape; those left out are
+                shared between both functions.
+            updates: False leaves the updates out: a function that only reads.
+            name: of the copy.
+
+        Raises TutorlibError for a variable that the function does not use.
+
+        >>> import tutorlib as tl
+        >>> a, b = tl.shared(1.0, name="a"), tl.shared(10.0, name="b")
+        >>> f = tl.function([], a, updates=[(a, a + 1.0)])
+        >>> g = f.copy({a: b}); g(), b.get_value(), a.get_value()
+        (array(10.), array(11.), array(1.))
+        """
+        replace = checked_givens(swap or {})
+        for old, new in replace.items():
+            if not isinstance(old, Shared) or not isinstance(new, Shared):
+                raise TutorlibError("copy() swaps shared variables for shared variables", fix="use givens for others")
+            if not any(old is s for s in [*self._plan.shared, *(s for s, _ in self.updates)]):
+                raise TutorlibError(f"the function does not use {label(old)}", fix="leave it out of swap")
+        kept = self.updates if updates else []
+        roots = clone([*self.outputs, *(new for _, new in kept)], replace)
+        pairs = [
+            (cast(Shared, replace.get(s, s)), new) for (s, _), new in zip(kept, roots[len(self.outputs) :], strict=True)
+        ]
+        return Function(
+            self._in, roots[: len(self.outputs)], pairs, self._form, "ignore", self._mode, name or self.name
+        )
 
     def debugprint(self) -> str:
         """The graphs of its outputs and updates as text."""
