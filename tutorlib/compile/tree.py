@@ -65,7 +65,7 @@ def flatten(value: Any) -> tuple[list[Any], Form]:
 
     >>> leaves, form = flatten((1, {"a": [2, None]}))
     >>> leaves, form.paths("x")
-    ([1, 2], ["x[0]", "x[1]['a'][0]"])
+    ([1, 2], ['x[0]', "x[1]['a'][0]"])
     >>> form.build([10, 20])
     (10, {'a': [20, None]})
     """
