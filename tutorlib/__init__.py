@@ -47,6 +47,7 @@ _LAZY = {
     "show": "tutorlib.viz.display",
     "explain": "tutorlib.tools.explain",
     "latex": "tutorlib.tools.latex",
+    "nan_guard": "tutorlib.tools.nan_guard",
     "load_graph": "tutorlib.tools.serialize",
     "load_values": "tutorlib.tools.serialize",
     "save_graph": "tutorlib.tools.serialize",

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tutorlib.core import observe
 from tutorlib.core.backend import Device, is_array, put, quiet
 from tutorlib.core.dispatch import run_node
 from tutorlib.core.graph import Constant, Node, Shared, Symbol
@@ -83,9 +84,13 @@ class Plan:
             values[slot] = storage.value
         for slot, value in zip(self._inputs, arrays, strict=True):
             values[slot] = value
+        watched = bool(observe.observers) and observe.watching_values()
         with quiet():
             for node, ins, outs, dead in self._steps:
-                result = run_node(node, [values[i] for i in ins])
+                operands = [values[i] for i in ins]
+                result = run_node(node, operands)
+                if watched:
+                    observe.tell("on_value", node, operands, result)
                 if node.op.nout == 1:
                     values[outs[0]] = result
                 else:

@@ -105,7 +105,8 @@ class Function:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         arrays = self._bind(args, kwargs)
-        outputs = self._fast.run(arrays) if self._fast is not None else None
+        watched = bool(observe.observers) and observe.watching_values()
+        outputs = self._fast.run(arrays) if self._fast is not None and not watched else None
         if outputs is not None:
             for variable, _ in self.updates:
                 variable.storage.overwritten(by=self)

@@ -14,6 +14,7 @@ __all__ = [
     "FreedGraphError",
     "MissingInputError",
     "ModeMixError",
+    "NonFiniteError",
     "NotDifferentiableError",
     "OutOfBoundsError",
     "ShapeError",
@@ -140,6 +141,10 @@ class MissingInputError(TutorlibError, TypeError):
 
 class UpdateTypeError(TutorlibError, TypeError):
     """An update whose dtype or shape is not that of its shared variable."""
+
+
+class NonFiniteError(TutorlibError, ArithmeticError):
+    """NaN or infinity came out of an op whose operands were finite (raised inside ``tl.nan_guard()``)."""
 
 
 class StaleValueError(TutorlibError, RuntimeError):

@@ -35,6 +35,9 @@ class Observer:
     def on_call(self, function: Any, inputs: Any, outputs: Any) -> None:
         """A compiled function has returned and written all its updates."""
 
+    def on_value(self, node: Any, inputs: Any, value: Any) -> None:
+        """A node of a compiled function was computed. While somebody overrides this, functions run node by node."""
+
     def on_rewrite(self, step: Any) -> None:
         """A rewrite changed a graph."""
 
@@ -67,6 +70,12 @@ def observe(observer: Observer) -> Iterator[Observer]:
         yield observer
     finally:
         remove_observer(observer)
+
+
+def watching_values() -> bool:
+    """Whether some observer wants the value of every node of compiled functions."""
+    alive = [ref() for ref in observers]
+    return any(type(o).on_value is not Observer.on_value for o in alive if o is not None)
 
 
 def tell(event: str, *args: Any) -> None:
