@@ -163,3 +163,13 @@ def test_an_array_that_two_graphs_need_is_held_until_both_are_done():
         data[0] = 100.0
     two.backward()
     data[0] = 100.0
+
+
+def test_views_of_one_array_are_given_back_in_any_order():
+    data = np.ones((2, 2))
+    first, second = data[0], data[1]
+    losses = [(tl.tensor(1.0, requires_grad=True) * view).sum() for view in (first, second)]
+    losses[0].backward()
+    assert not first.flags.writeable
+    losses[1].backward()
+    assert first.flags.writeable and second.flags.writeable and data.flags.writeable

@@ -7,6 +7,7 @@ silently wrong; so NumPy refuses the change, at the guilty line. The array is wr
 from __future__ import annotations
 
 import weakref
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ import numpy as np
 # How many recorded nodes need an array, by the array's id; only arrays that were writable before are entered.
 _needed: dict[int, int] = {}
 _releases: dict[int, weakref.finalize[Any, Any]] = {}
+# Views that nobody needs any more, by the id of the array they view, which a graph still needs.
+_waiting: dict[int, list[np.ndarray]] = {}
 
 
 def _own_arrays(array: np.ndarray) -> list[np.ndarray]:
@@ -52,7 +55,20 @@ def _let_go(held: list[np.ndarray], node_id: int) -> None:
             _needed[id(array)] = left
         else:
             _needed.pop(id(array), None)
-            array.flags.writeable = True
+            _give_back(array)
+
+
+def _give_back(array: np.ndarray) -> None:
+    """Make an array writable again, or wait with it until what it views is."""
+    if array.base is not None and id(array.base) in _needed:
+        _waiting.setdefault(id(array.base), []).append(array)
+        return
+    # NumPy refuses when the learner has made the viewed array read-only meanwhile; then the view stays so too.
+    with suppress(ValueError):
+        array.flags.writeable = True
+    for view in _waiting.pop(id(array), ()):
+        if id(view) not in _needed:
+            _give_back(view)
 
 
 def release(nodes: list[Any]) -> None:
