@@ -334,3 +334,12 @@ def test_sequences_of_different_lengths_are_refused_while_running():
     _, ys = tl.scan(lambda c, x: (None, x[0] * x[1]), (a, b))
     with pytest.raises(tl.ShapeError, match="different lengths"):
         tl.function([a, b], ys)([1.0, 2.0], [1.0, 2.0, 3.0])
+
+
+def test_rows_of_different_shapes_are_refused_rather_than_broadcast():
+    m = tl.matrix("m")
+    _, ys = tl.scan(lambda c, row: (None, row[row > 0]), m)
+    f = tl.function([m], ys)
+    assert f(np.array([[1.0, -1.0], [-2.0, 2.0]])).tolist() == [[1.0], [2.0]]
+    with pytest.raises(tl.ShapeError, match="what is stacked"):
+        f(np.array([[1.0, 1.0], [-2.0, 2.0]]))

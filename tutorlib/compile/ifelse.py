@@ -8,17 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tutorlib.compile.subgraph import (
-    ControlOp,
-    Prepared,
-    Rewrite,
-    Subgraph,
-    as_outputs,
-    closed,
-    dim_that_differs,
-    tracing,
-    where_made,
-)
+from tutorlib.compile.subgraph import ControlOp, Prepared, Rewrite, Subgraph, as_outputs, closed, dim_that_differs
+from tutorlib.compile.traced_body import tracing, where_made
 from tutorlib.compile.tree import flatten
 from tutorlib.core.aval import AVal
 from tutorlib.core.backend import to_host

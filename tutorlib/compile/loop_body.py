@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from tutorlib.compile.fgraph import clone
-from tutorlib.compile.subgraph import Subgraph, Traced, dim_that_differs, where_made
+from tutorlib.compile.subgraph import Subgraph, dim_that_differs
+from tutorlib.compile.traced_body import Traced, where_made
 from tutorlib.core.aval import AVal
 from tutorlib.core.config import config
 from tutorlib.core.errors import DTypeError, ShapeError, TutorlibError, shape_text
@@ -94,14 +95,20 @@ def with_states(
 
 
 def check_shapes(
-    op: str, before: Sequence[Any], after: Sequence[Any], body: Subgraph, sums: Sequence[int] = ()
+    op: str, before: Sequence[Any], after: Sequence[Any], body: Subgraph, sums: Sequence[int], n: int
 ) -> None:
-    """Raise if a step, while running, changed the shape of a part of the state (other than one that only adds up)."""
-    for i, (old, new, v) in enumerate(zip(before, after, body.inputs, strict=False)):
-        if old.shape != new.shape and i not in sums:
+    """Raise if a step, while running, changed the shape of a part of the state, or gave a row of another shape.
+
+    Args:
+        before: the shapes there should be: of the ``n`` parts of the state, then of the rows.
+        after: the arrays that a step gave. Those numbered ``sums`` are added to the state, and may broadcast.
+    """
+    for i, (old, new) in enumerate(zip(before, after, strict=False)):
+        if old != new.shape and i not in sums:
+            what = f"the shape of {label(body.inputs[i])}" if i < n else "the shape of what is stacked"
             raise ShapeError(
-                f"a step changed the shape of {label(v)}",
+                f"a step changed {what}",
                 op=op,
-                shapes=[old.shape, new.shape],
-                fix="start with the shape that every step gives",
+                shapes=[old, new.shape],
+                fix="start with the shape that every step gives" if i < n else "give rows of one shape in every step",
             )

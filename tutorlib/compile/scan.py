@@ -9,7 +9,8 @@ import numpy as np
 
 from tutorlib.compile.loop_body import changed, settled, with_states
 from tutorlib.compile.scan_op import Layout, build
-from tutorlib.compile.subgraph import closed, depending_on, tracing
+from tutorlib.compile.subgraph import closed, depending_on
+from tutorlib.compile.traced_body import tracing
 from tutorlib.compile.tree import Form, flatten
 from tutorlib.core.aval import AVal, python_scalar_aval
 from tutorlib.core.backend import is_array

@@ -145,37 +145,42 @@ def _forward(xp: Any, *operands: Array, step: Subgraph, layout: Layout) -> Any:
     carries = list(operands[:n])
     rows = operands[n : n + layout.rows]
     captured = operands[layout.first_captured :]
-    count = len(step.outputs) - n - layout.until
+    avals = [AVal(x.shape, x.dtype) for x in _one_step(operands, layout)]
+    step = step.at(avals)
+    last = len(step.outputs) - layout.until
+    watched = step.may_change(avals[:n])
+    expected: list[tuple[int, ...]] = []
     stacks: list[Array] = []
-    for i in layout.sums:
+    sums = layout.sums
+    for i in sums:
         carries[i] = xp.array(carries[i])
-    sums, whole = set(layout.sums), not all(v.aval.known for v in step.inputs[:n])
-    watched = [i for i in range(n) if whole and i not in sums]
-    shapes = [carries[i].shape for i in watched]
+    run = step.runner(xp)
     done = 0
     for t in range(steps - 1, -1, -1) if layout.reverse else range(steps):
-        results = step.run(xp, [*carries, *[x[t] for x in rows], *captured])
-        if watched and [results[i].shape for i in watched] != shapes:
-            check_shapes("scan", carries, results, step, layout.sums)
-        for i in range(n):
-            if i in sums:
+        results = run(*carries, *[x[t] for x in rows], *captured)
+        if watched:
+            expected = expected or [*(c.shape for c in carries), *(r.shape for r in results[n:last])]
+            if [r.shape for r in results[:last]] != expected:
+                check_shapes("scan", expected, results, step, sums, n)
+        if sums:
+            for i in sums:
                 carries[i] += results[i]
-            else:
-                carries[i] = results[i]
-        if count:
-            if not done:
-                stacks = [xp.empty((steps, *r.shape), r.dtype) for r in results[n : n + count]]
-            for stack, row in zip(stacks, results[n : n + count], strict=True):
-                stack[t] = row
+            carries = [carries[i] if i in sums else results[i] for i in range(n)]
+        else:
+            carries = [*results[:n]]
+        if not done:
+            stacks = [xp.empty((steps, *r.shape), r.dtype) for r in results[n:last]]
+        for stack, row in zip(stacks, results[n:last], strict=True):
+            stack[t] = row
         done += 1
         if layout.until and to_host(results[-1]):
             break
-    if not done and count:
-        found = step.infer([AVal(x.shape, x.dtype) for x in _one_step(operands, layout)])
-        stacks = [xp.empty((0, *(d or 0 for d in a.shape)), a.dtype) for a in found[n : n + count]]
+    if not done:
+        found = step.infer(avals)
+        stacks = [xp.empty((0, *(d or 0 for d in a.shape)), a.dtype) for a in found[n:last]]
     if done < steps:
         stacks = [stack[:done].copy() for stack in stacks]
-    return as_outputs([*carries, *stacks], n + count)
+    return as_outputs([*carries, *stacks], last)
 
 
 class _Row(NamedTuple):

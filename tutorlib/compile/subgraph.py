@@ -6,43 +6,43 @@ further operand of the op that holds it, so work that does not depend on the bod
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tutorlib.compile.executor import Plan
-from tutorlib.compile.fgraph import clone
+from tutorlib.compile.fgraph import clone, rebuilt
 from tutorlib.compile.rewrite import _constant_key, _frozen
 from tutorlib.core.autodiff import grad
 from tutorlib.core.aval import AVal, Dim
 from tutorlib.core.backend import common_device
-from tutorlib.core.dispatch import state
 from tutorlib.core.errors import TutorlibError
-from tutorlib.core.graph import Constant, Input, Meta, Node, Op, Shared, Symbol, building
-from tutorlib.core.observe import Observer, observe
+from tutorlib.core.graph import Constant, Input, Meta, Node, Op, Symbol, building
 from tutorlib.core.operators import OPS
-from tutorlib.core.source import SourceLine
 from tutorlib.core.toposort import leaves_of, toposort
 
 # Python compiles a longer body more slowly than it saves; it runs through the plain plan.
 LONGEST_TEXT = 2_000
+# For so many sets of shapes a graph is kept in the form made for them.
+REMEMBERED = 4
+# Ops that give their first operand the shape of another: nothing, where it has that shape.
+_LIKE = frozenset({"unbroadcast", "broadcast_like", "reshape_like"})
 Rewrite = Callable[[list[Symbol]], list[Symbol]]
 
 
 class Subgraph:
     """A closed graph: ``inputs`` (its own Input symbols) and ``outputs``. Equal ones compute the same."""
 
-    __slots__ = ("_code", "_key", "_nodes", "_plans", "inputs", "outputs")
+    __slots__ = ("_at", "_code", "_key", "_nodes", "_plans", "inputs", "outputs")
 
     def __init__(self, inputs: Sequence[Input], outputs: Sequence[Symbol]) -> None:
         self.inputs = list(inputs)
         self.outputs = list(outputs)
         self._nodes: list[Node] | None = None
         self._code: Any = None
+        self._at: dict[Any, Subgraph] = {}
         self._plans: dict[Any, Plan] = {}
         self._key: Any = None
 
@@ -104,19 +104,62 @@ class Subgraph:
 
     # ---- running ----
 
+    def at(self, avals: Sequence[AVal]) -> Subgraph:
+        """The graph for inputs of just these shapes: what only unknown shapes made necessary is left out."""
+        if all(v.aval.known for v in self.inputs) and all(v.aval.known for v in self.outputs):
+            return self
+        key = tuple(avals)
+        found = self._at.get(key)
+        if found is None:
+            if len(self._at) >= REMEMBERED:
+                self._at.clear()
+            found = self._at[key] = self._with_shapes(avals)
+        return found
+
+    def _with_shapes(self, avals: Sequence[AVal]) -> Subgraph:
+        inputs = [Input(aval, name=v.name) for v, aval in zip(self.inputs, avals, strict=True)]
+        new: dict[int, Symbol] = {id(old): v for old, v in zip(self.inputs, inputs, strict=True)}
+        try:
+            for node in self.nodes:
+                operands = tuple(new.get(id(v), v) for v in node.inputs)
+                made = rebuilt(node, operands)
+                nothing = node.op.name in _LIKE and operands[0].aval.known and operands[0].aval == made.outputs[0].aval
+                results = operands[:1] if nothing else made.outputs
+                new.update({id(old): v for old, v in zip(node.outputs, results, strict=True)})
+        except TutorlibError:
+            return self  # running it will meet the same error, at its line
+        return Subgraph(inputs, [new.get(id(v), v) for v in self.outputs])
+
+    def may_change(self, state: Sequence[AVal]) -> bool:
+        """Whether its first outputs may have other shapes than ``state``, or any a shape that is not known."""
+        same = all(v.shape == aval.shape for v, aval in zip(self.outputs, state, strict=False))
+        return not same or not all(v.aval.known for v in self.outputs)
+
     def run(self, xp: Any, arrays: Sequence[Any]) -> Sequence[Any]:
         """The outputs for these inputs, on their device. They may share memory with the inputs."""
-        if xp is np and len(self.nodes) <= LONGEST_TEXT:
-            if self._code is None:
-                self._code = _straight_line(self)
+        return self.runner(xp)(*arrays)
+
+    def runner(self, xp: Any) -> Callable[..., Sequence[Any]]:
+        """A function of arrays that gives the outputs."""
+        if xp is not np or len(self.nodes) > LONGEST_TEXT:
+            return self._plainly
+        if self._code is None:
+            self._code = _straight_line(self)
+        code, plainly = self._code, self._plainly
+
+        def run(*arrays: Any) -> Sequence[Any]:
             try:
-                return self._code(*arrays)
+                return code(*arrays)
             except TutorlibError as error:
                 if error.placed:
                     raise
             except (ValueError, TypeError, IndexError):
                 pass
-            # The plan runs node by node: it meets the same error and knows the line.
+            return plainly(*arrays)  # node by node: it meets the same error and knows the line
+
+        return run
+
+    def _plainly(self, *arrays: Any) -> Sequence[Any]:
         where = common_device(arrays)
         plan = self._plans.get(where)
         if plan is None:
@@ -158,25 +201,14 @@ class Subgraph:
         return f"<graph of {len(self.nodes)} nodes>"
 
 
-def _unbroadcast(general: Any, g: Any, like: Any) -> Any:
-    return g if g.shape == like.shape else general(g, like)
-
-
-# What a loop of small arrays would spend most of its time in otherwise.
-_SHORT: dict[str, Callable[[Node], Any]] = {
-    "unbroadcast": lambda node: partial(_unbroadcast, node.op.on_numpy),
-    "transpose": lambda node: partial(_transposed, node.attrs["axes"]),
-}
-
-
 def _transposed(axes: Any, x: Any) -> Any:
     return x.transpose(axes)
 
 
 def _bound(node: Node) -> Callable[..., Any]:
     """What computes a node from arrays of the host."""
-    if node.op.name in _SHORT:
-        return _SHORT[node.op.name](node)
+    if node.op.name == "transpose":  # np.transpose takes as long to find the method as the method takes
+        return partial(_transposed, node.attrs["axes"])
     return partial(node.op.on_numpy, **node.attrs) if node.attrs else node.op.on_numpy
 
 
@@ -256,57 +288,6 @@ def depending_on(inputs: Sequence[Symbol], outputs: Sequence[Symbol]) -> Callabl
     return lambda node: id(node) in found
 
 
-class Traced(Observer):
-    """What happens while a body runs on symbols: the nodes it makes, and the state it moves.
-
-    ``nodes``: the nodes made. ``moved()``: shared variables whose default update changed meanwhile (a random stream
-    draws), with the value before: (shared, state before).
-    """
-
-    def __init__(self) -> None:
-        self.nodes: list[Node] = []
-        self.made: set[int] = set()
-        self._seen: set[int] = set()
-        self._states: dict[int, tuple[Shared, Symbol | None]] = {}
-        self._thread = threading.get_ident()
-
-    def on_node(self, node: Any) -> None:
-        if not isinstance(node, Node) or threading.get_ident() != self._thread:
-            return
-        self.nodes.append(node)
-        self.made.add(id(node))
-        stack = list(node.inputs)
-        while stack:
-            v = stack.pop()
-            if isinstance(v, Shared) and id(v) not in self._states:
-                self._states[id(v)] = (v, v.default_update)
-            if v.node is not None and id(v.node) not in self._seen:
-                self._seen.add(id(v.node))
-                stack.extend(v.node.inputs)
-
-    def moved(self) -> list[tuple[Shared, Symbol]]:
-        changed = [(s, before) for s, before in self._states.values() if s.default_update is not before]
-        return [(s, s if before is None else before) for s, before in changed]
-
-    def restore(self) -> None:
-        """Give shared variables back the default updates they had before."""
-        for shared, before in self._states.values():
-            shared.default_update = before
-
-
-@contextmanager
-def tracing() -> Iterator[Traced]:
-    """A block in which a body runs on symbols: parameters show their shared face, and what is made is noted."""
-    traced = Traced()
-    before = state.static, state.body
-    state.static, state.body = True, object()
-    try:
-        with observe(traced):
-            yield traced
-    finally:
-        state.static, state.body = before
-
-
 # ---- ops that hold them ----
 
 
@@ -344,14 +325,3 @@ def as_outputs(values: Sequence[Any], nout: int) -> Any:
 def dim_that_differs(a: Sequence[Dim], b: Sequence[Dim]) -> int | None:
     """The first axis whose two lengths are known and differ."""
     return next((i for i, (m, n) in enumerate(zip(a, b, strict=False)) if None not in (m, n) and m != n), None)
-
-
-def where_made(var: Any, function: Any = None) -> str:
-    """The place in the learner's program that a result of a body came from, for messages."""
-    node = getattr(var, "node", None)
-    if node is not None and node.source is not None:
-        return f"{node.source.where} ({node.source.text})"
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return "a leaf of the graph"
-    return f"the function at {SourceLine(code.co_filename, code.co_firstlineno, code.co_firstlineno, None, None).where}"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tutorlib.compile.function import Function, function
-from tutorlib.compile.subgraph import tracing
+from tutorlib.compile.traced_body import tracing
 from tutorlib.compile.tree import Form, flatten
 from tutorlib.compile.watching import Decision, closed_over, counting_lines, decisions, described, fingerprint
 from tutorlib.core.aval import AVal, Dim

@@ -10,16 +10,8 @@ from typing import Any
 from tutorlib.compile.ifelse import ifelse
 from tutorlib.compile.loop_body import changed, check_shapes, settled, with_states
 from tutorlib.compile.scan import scan
-from tutorlib.compile.subgraph import (
-    ControlOp,
-    Prepared,
-    Rewrite,
-    Subgraph,
-    as_outputs,
-    closed,
-    depending_on,
-    tracing,
-)
+from tutorlib.compile.subgraph import ControlOp, Prepared, Rewrite, Subgraph, as_outputs, closed, depending_on
+from tutorlib.compile.traced_body import tracing
 from tutorlib.compile.tree import Form, flatten
 from tutorlib.core.aval import AVal, python_scalar_aval
 from tutorlib.core.backend import to_host
@@ -170,12 +162,15 @@ class WhileOp(ControlOp):
 def _forward(xp: Any, *operands: Any, cond: Subgraph, body: Subgraph) -> Any:
     n = len(body.outputs)
     now, captured = list(operands[:n]), operands[n:]
-    whole = not all(v.aval.known for v in body.inputs[:n])
-    while to_host(cond.run(xp, [*now, *captured])[0]):
-        following = list(body.run(xp, [*now, *captured]))
-        if whole:
-            check_shapes("while_loop", now, following, body)
-        now = following
+    avals = [AVal(x.shape, x.dtype) for x in operands]
+    body = body.at(avals)
+    shapes = [x.shape for x in now]
+    changeable = body.may_change(avals[:n])
+    test, advance = cond.at(avals).runner(xp), body.runner(xp)
+    while to_host(test(*now, *captured)[0]):
+        now = list(advance(*now, *captured))
+        if changeable and [x.shape for x in now] != shapes:
+            check_shapes("while_loop", shapes, now, body, (), n)
     return as_outputs(now, n)
 
 
