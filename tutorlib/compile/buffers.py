@@ -18,6 +18,16 @@ Like = tuple[tuple[int, ...], np.dtype[Any]]
 # Ops whose result may be a view of their first operand, made once when the schedule is.
 _VIEWS = "reshape reshape_like transpose expand_dims squeeze broadcast_to broadcast_like getitem part flip diagonal"
 VIEWS = frozenset(_VIEWS.split())
+# Operands of which only the shape matters, by op: their number.
+SHAPE_ONLY = {
+    "broadcast_like": 1,
+    "reshape_like": 1,
+    "unbroadcast": 1,
+    "put_label": 2,
+    "count": 0,
+    "zeros_like": 0,
+    "ones_like": 0,
+}
 # Ops of several calls whose result may take the place of an operand, and of which.
 _IN_PLACE = {"relu": (0,), "sigmoid": (0,), "safe_mul": (0, 1), "safe_div": (0, 1), "where": (1,)}
 
@@ -39,8 +49,9 @@ class Lives:
         self.last: dict[int, int] = {}
         self.end = len(nodes)
         for position, node in enumerate(nodes):
-            for var in node.inputs:
-                self.last[id(var)] = position
+            for i, var in enumerate(node.inputs):
+                if SHAPE_ONLY.get(node.op.name) != i:
+                    self.last[id(var)] = position
             for var in node.outputs:
                 self.first[id(var)] = self.last[id(var)] = position
         for var in ends:
@@ -49,7 +60,7 @@ class Lives:
         for node in reversed(nodes):
             if is_view(node):
                 base = id(node.inputs[0])
-                self.last[base] = max(self.last[base], self.last[id(node.outputs[0])])
+                self.last[base] = max(self.last.get(base, -1), self.last[id(node.outputs[0])])
 
 
 @dataclass
@@ -91,6 +102,13 @@ class Buffers:
         array = buffer.array
         return array if array.shape == shape else array.reshape(shape)
 
+    def take_new(self, var: Symbol, like: Like, position: int) -> np.ndarray:
+        """An array for ``var`` that nobody else has had."""
+        self.bytes_without_reuse += math.prod(like[0]) * like[1].itemsize
+        buffer = self._owned[id(var)] = self._new(like)
+        buffer.tenants.append((var, position, self.lives.last[id(var)]))
+        return buffer.array
+
     def _new(self, like: Like) -> Buffer:
         buffer = Buffer(np.empty(*like), [])
         self.all.append(buffer)
@@ -104,7 +122,7 @@ class Buffers:
         for i in places:
             key, array = id(node.inputs[i]), operands[i]
             buffer = self._owned.get(key)
-            if buffer is None or self.lives.last[key] != position or (array.shape, array.dtype) != like:
+            if buffer is None or self.lives.last.get(key) != position or (array.shape, array.dtype) != like:
                 continue
             others = [a for j, a in enumerate(operands) if j != i and isinstance(a, np.ndarray)]
             if alone and any(np.may_share_memory(array, other) for other in others):
@@ -117,7 +135,7 @@ class Buffers:
         last = self.lives.last
         for var in (*node.inputs, *node.outputs):
             root = self._root.get(id(var), id(var))
-            if root in self._owned and last[root] <= position and last[id(var)] <= position:
+            if root in self._owned and last[root] <= position and last.get(id(var), -1) <= position:
                 buffer = self._owned.pop(root)
                 self._free.setdefault((buffer.array.size, buffer.array.dtype.str), []).append(buffer)
 

@@ -66,6 +66,13 @@ def _ones(n: int, dtype: Any) -> np.ndarray:
     return array
 
 
+def thin(value: Any) -> Any:
+    """An array that repeats one element as that element: a stretched number is a number."""
+    if isinstance(value, np.ndarray) and value.size > 1 and not any(value.strides):
+        return value[(0,) * value.ndim + (Ellipsis,)]
+    return value
+
+
 def one_ufunc(node: Node) -> np.ufunc | None:
     """The ufunc that an op is, and nothing else: it reads each element of its operands before it writes it."""
     ufunc = getattr(np, node.op.ufunc or "", None)
@@ -84,7 +91,7 @@ def ufunc_call(node: Node, operands: Sequence[Any], out: np.ndarray) -> list[Bou
     if ufunc is None:
         return None
     like = next((a for a in operands if isinstance(a, np.ndarray) and a.dtype.kind == "f"), None)
-    bound = [number_as_array(a, like) for a in operands]
+    bound = [thin(number_as_array(a, like)) for a in operands]
     names = ", ".join(f"{{{i}}}" for i in range(len(bound)))
     return [Bound(bound_ufunc(ufunc, bound, out), f"np.{ufunc.__name__}({names}, out={{out}})")]
 
@@ -123,16 +130,23 @@ def _softplus(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scr
     (x,) = operands
     if _clip is None or not isinstance(x, np.ndarray) or x.dtype != out.dtype or node.attrs:
         return None
-    # max(x, 0) + log1p(exp(−|x|)): NumPy has vector loops for these, and none for logaddexp.
-    t = scratch(out.shape, out.dtype)
-    zero, infinity = _constant(0.0, x.dtype), _constant(math.inf, x.dtype)
+    # max(x, 0) + log1p(y), y = exp(−|x|). NumPy's own logaddexp and log1p go element by element; with u = 1 + y,
+    # log1p(y) = log(u) − ((u − 1) − y) / u puts back what rounding took from u.
+    both = scratch((2, *out.shape), out.dtype)
+    y, c = both[0], both[1]
+    zero, one, infinity = (_constant(v, x.dtype) for v in (0.0, 1.0, math.inf))
     return [
-        Bound(partial(np.absolute, x, t), "np.absolute({0}, out={tmp})"),
-        Bound(partial(np.negative, t, t), "np.negative({tmp}, out={tmp})"),
-        Bound(partial(np.exp, t, t), "np.exp({tmp}, out={tmp})"),
-        Bound(partial(np.log1p, t, t), "np.log1p({tmp}, out={tmp})"),
-        Bound(partial(_clip, x, zero, infinity, out), "np.clip({0}, 0, np.inf, out={out})"),
-        Bound(partial(np.add, out, t, out), "np.add({out}, {tmp}, out={out})"),
+        Bound(partial(np.absolute, x, y), "np.absolute({0}, out={tmp}[0])"),
+        Bound(partial(np.negative, y, y), "np.negative({tmp}[0], out={tmp}[0])"),
+        Bound(partial(np.exp, y, y), "np.exp({tmp}[0], out={tmp}[0])"),
+        Bound(partial(np.add, y, one, out), "np.add({tmp}[0], 1, out={out})"),
+        Bound(partial(np.subtract, out, one, c), "np.subtract({out}, 1, out={tmp}[1])"),
+        Bound(partial(np.subtract, c, y, c), "np.subtract({tmp}[1], {tmp}[0], out={tmp}[1])"),
+        Bound(partial(np.true_divide, c, out, c), "np.divide({tmp}[1], {out}, out={tmp}[1])"),
+        Bound(partial(np.log, out, out), "np.log({out}, out={out})"),
+        Bound(partial(np.subtract, out, c, out), "np.subtract({out}, {tmp}[1], out={out})"),
+        Bound(partial(_clip, x, zero, infinity, y), "np.clip({0}, 0, np.inf, out={tmp}[0])"),
+        Bound(partial(np.add, out, y, out), "np.add({out}, {tmp}[0], out={out})"),
     ]
 
 
@@ -162,7 +176,7 @@ def _where(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratc
                 partial(np.subtract, flags, np.int8(1), mask), "np.subtract({0}.view('i1'), np.int8(1), out={tmp})"
             )
         )
-        view = arrays[0].view(bits)
+        view = thin(arrays[0]).view(bits)
         return [
             make,
             Bound(
@@ -203,6 +217,12 @@ def _reduce(x: np.ndarray, axes: tuple[int, ...], out: np.ndarray) -> Bound:
             return Bound(partial(_dot, ones, x, out.reshape(-1)), text)
         return Bound(
             partial(_dot, x, ones, out.reshape(-1)), "np.dot({0}, np.ones_like({0}[0]), out={out}.reshape(-1))"
+        )
+    if len(axes) == x.ndim and x.flags.c_contiguous and 0 < x.size <= _SHORT:
+        flat, ones = x.reshape(-1), _ones(x.size, x.dtype)
+        return Bound(
+            partial(_dot, flat, ones, out.reshape(())),
+            "np.dot({0}.ravel(), np.ones({0}.size, {0}.dtype), out={out}.reshape(()))",
         )
     kept = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
     text = f"np.add.reduce({{0}}, axis={axes}, out={{out}}.reshape({kept}), keepdims=True)"
@@ -255,7 +275,7 @@ def _protected(name: str, ufunc: np.ufunc) -> Callable[..., list[Bound] | None]:
         if not isinstance(g, np.ndarray) or g.dtype != out.dtype:
             return None
         finite = type(factor) in (int, float) and math.isfinite(factor) and (name == "multiply" or factor != 0)
-        factor = number_as_array(factor, g)
+        g, factor = thin(g), thin(number_as_array(factor, g))
         if getattr(factor, "dtype", None) != out.dtype:
             return None
 
@@ -290,6 +310,55 @@ def _like(value: float) -> Callable[..., list[Bound] | None]:
     return lower
 
 
+def _softmax(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
+    (x,) = operands
+    if not _rows(x, out, node.attrs["axis"]):
+        return None
+    m = scratch((x.shape[0], 1), out.dtype)
+    ones = _ones(x.shape[1], out.dtype)
+    return [
+        Bound(partial(np.maximum.reduce, x, 1, None, m, True), "np.maximum.reduce({0}, 1, None, {tmp}, True)"),
+        Bound(partial(np.subtract, x, m, out), "np.subtract({0}, {tmp}, out={out})"),
+        Bound(partial(np.exp, out, out), "np.exp({out}, out={out})"),
+        Bound(partial(_dot, out, ones, m.reshape(-1)), "np.dot({out}, np.ones_like({out}[0]), out={tmp}.reshape(-1))"),
+        Bound(partial(np.true_divide, out, m, out), "np.divide({out}, {tmp}, out={out})"),
+    ]
+
+
+def _log_softmax(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
+    (x,) = operands
+    if not _rows(x, out, node.attrs["axis"]) or np.may_share_memory(x, out):
+        return None
+    rows = x.shape[0]
+    tmp = scratch((x.size + rows,), out.dtype)
+    e, m = tmp[:-rows].reshape(x.shape), tmp[-rows:].reshape(rows, 1)
+    ones = _ones(x.shape[1], out.dtype)
+    cut = f"{{tmp}}[:-{rows}].reshape({x.shape})"
+    col = f"{{tmp}}[-{rows}:].reshape({rows}, 1)"
+    return [
+        Bound(partial(np.maximum.reduce, x, 1, None, m, True), f"np.maximum.reduce({{0}}, 1, None, {col}, True)"),
+        Bound(partial(np.subtract, x, m, out), f"np.subtract({{0}}, {col}, out={{out}})"),
+        Bound(partial(np.exp, out, e), f"np.exp({{out}}, out={cut})"),
+        Bound(partial(_dot, e, ones, m.reshape(-1)), f"np.dot({cut}, np.ones_like({{out}}[0]), out={{tmp}}[-{rows}:])"),
+        Bound(partial(np.log, m, m), f"np.log({col}, out={col})"),
+        Bound(partial(np.subtract, out, m, out), f"np.subtract({{out}}, {col}, out={{out}})"),
+    ]
+
+
+def _rows(x: Any, out: np.ndarray, axis: int) -> bool:
+    """Whether softmax along ``axis`` goes along short rows of a plain matrix."""
+    return (
+        isinstance(x, np.ndarray)
+        and x.ndim == 2
+        and axis == 1
+        and x.dtype == out.dtype
+        and x.dtype.itemsize >= 4
+        and x.flags.c_contiguous
+        and 1 < x.shape[1] <= _SHORT
+        and x.shape[0] > 0
+    )
+
+
 LOWERING: dict[str, Callable[[Node, Sequence[Any], np.ndarray, Scratch], list[Bound] | None]] = {
     "matmul": _matmul,
     "relu": _relu,
@@ -301,6 +370,8 @@ LOWERING: dict[str, Callable[[Node, Sequence[Any], np.ndarray, Scratch], list[Bo
     "unbroadcast": _unbroadcast,
     "safe_mul": _protected("multiply", np.multiply),
     "safe_div": _protected("divide", np.true_divide),
+    "softmax": _softmax,
+    "log_softmax": _log_softmax,
     "cast": _cast,
     "broadcast_like": _broadcast,
     "broadcast_to": _broadcast,

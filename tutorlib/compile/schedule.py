@@ -9,6 +9,7 @@ values share a buffer is in ``buffers``.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -17,14 +18,19 @@ from typing import Any
 
 import numpy as np
 
-from tutorlib.compile.buffers import Buffers, Like, Lives, direct_updates, is_view
-from tutorlib.compile.lower import Bound, Call, lowered, several
+from tutorlib.compile.buffers import SHAPE_ONLY, Buffers, Like, Lives, direct_updates, is_view
+from tutorlib.compile.lower import Bound, Call, lowered, several, thin
 from tutorlib.compile.poison import speculation
+from tutorlib.compile.tiles import Tiles, grouped
 from tutorlib.core.backend import silence, unsilence
 from tutorlib.core.graph import Constant, Node, Shared, Symbol
 
 # An input of so many bytes is read where it is; a smaller one is copied, which costs less than binding calls again.
 COPY_BYTES = 65_536
+# A value of so few elements that is the same at every call is computed once.
+FORESEEN = 4096
+_INFINITY = float("inf")
+_OF_SHAPES = frozenset({"count", "zeros_like", "ones_like"})
 
 
 class Step:
@@ -45,7 +51,8 @@ class Schedule:
 
     Attributes: ``steps``; ``buffers``, their sizes and lives; ``inputs``, ``outputs``, ``updates`` as variables;
     ``direct``, by id of variable: the shared variable whose array an update is computed into; ``array``, by id of
-    variable: where its value is; ``checked``, in which NaN is looked for (see ``poison``).
+    variable: where its value is; ``checked``, in which NaN is looked for
+    (see ``poison``); ``known``, ids of variables whose value is computed once, here.
     """
 
     def __init__(
@@ -59,23 +66,27 @@ class Schedule:
         """``likes``: by id of variable, the shape and dtype of its value."""
         self.inputs, self.outputs, self.updates = list(inputs), list(outputs), list(updates)
         direct = direct_updates(nodes, outputs, updates, likes)
-        nodes = [n for n in nodes if id(n) not in direct] + [n for n in nodes if id(n) in direct]
+        first, groups = grouped([n for n in nodes if id(n) not in direct], likes)
+        nodes = first + [n for n in nodes if id(n) in direct]
         self.direct = {id(n.outputs[0]): s for n in nodes if (s := direct.get(id(n))) is not None}
         self.array: dict[int, Any] = {}
-        self.steps: list[Step] = []
+        self.known: set[int] = set()
+        self.steps: list[Step | Tiles] = []
         self._scratch: dict[tuple[int, str], np.ndarray] = {}
         self._lent_scratch: np.ndarray | None = None
         self._place_leaves(nodes, likes)
-        strict, checked = speculation(nodes, outputs, updates, self.direct)
-        self._strict = strict
+        self._strict, checked, self.finite_factors = speculation(nodes, outputs, updates, self.direct)
         self.buffers = Buffers(Lives(nodes, [*outputs, *(new for _, new in updates)]))
-        for position, node in enumerate(nodes):
-            self._add(node, position, likes)
+        self._likes = likes
+        position = 0
+        while position < len(nodes):
+            group = groups.get(position, [nodes[position]])
+            if len(group) == 1 or not self._add_tiled(group, position):
+                for i, node in enumerate(group):
+                    self._add(node, position + i, likes)
+            position += len(group)
         self._find_ends()
-        self.checked = [v for v in checked if isinstance(self.array.get(id(v)), np.ndarray)]
-        self._checks = [
-            partial(np.vdot, a, a) for v in self.checked if isinstance(a := self.array.get(id(v)), np.ndarray)
-        ]
+        self.checked = [v for v in checked if isinstance(self._operand(v), np.ndarray)]
         self._flatten()
 
     # ---- making it ----
@@ -126,9 +137,23 @@ class Schedule:
     def scratch_arrays(self) -> list[np.ndarray]:
         return list(self._scratch.values())
 
+    def _operands(self, node: Node) -> list[Any]:
+        """The arrays a node reads; of one that only its shape is taken from, any of that shape."""
+        of_shape = SHAPE_ONLY.get(node.op.name)
+        return [self.shaped(v) if i == of_shape else self._operand(v) for i, v in enumerate(node.inputs)]
+
+    def shaped(self, var: Symbol) -> Any:
+        """Its array, or where it has none as a whole, one of the same shape."""
+        known = self._operand(var)
+        return (
+            known
+            if known is not None
+            else np.broadcast_to(np.empty((), self._likes[id(var)][1]), self._likes[id(var)][0])
+        )
+
     def _view(self, node: Node) -> np.ndarray | None:
         """The result of a node as a view of its operand's array, if it is one."""
-        operands = [self._operand(v) for v in node.inputs]
+        operands = self._operands(node)
         if not is_view(node) or not isinstance(operands[0], np.ndarray):
             return None
         view = node.op.on_numpy(*operands, **node.attrs)
@@ -146,8 +171,12 @@ class Schedule:
             self.array[id(node.outputs[0])] = view
             self.buffers.enter_view(node)
             self.steps.append(Step(node, []))
+            if id(node.inputs[0]) in self.known or isinstance(node.inputs[0], Constant):
+                self.known.add(id(node.outputs[0]))
             return
-        operands = [self._operand(v) for v in node.inputs]
+        if self._foresee(node, likes):
+            return
+        operands = self._operands(node)
         outs = []
         for var in node.outputs:
             if id(var) in self.direct:
@@ -160,8 +189,34 @@ class Schedule:
         self.steps.append(step)
         self.buffers.let_go(node, position)
 
+    def _add_tiled(self, run: list[Node], position: int) -> bool:
+        """Add a run of elementwise nodes to be computed tile by tile; False where its operands do not allow that."""
+        if any(id(v) not in self._likes and self._operand(v) is None for node in run for v in node.inputs):
+            return False
+        if not all(_can_be_cut(a) for n in run for v in n.inputs if (a := self._operand(v)) is not None):
+            return False
+        tiles = Tiles(run, self._operand, self._likes, self.buffers, position)
+        self.array.update({id(var): array for var, array in tiles.results})
+        tiles.bind(self._strict)
+        self.steps.append(tiles)
+        for node in run:
+            self.buffers.let_go(node, position + len(run) - 1)
+        return True
+
+    def _foresee(self, node: Node, likes: Mapping[int, Like]) -> bool:
+        """Compute now what is the same at every call: what depends on constants, and on shapes, only."""
+        by_shape = node.op.name in _OF_SHAPES
+        if not by_shape and not all(isinstance(v, Constant) or id(v) in self.known for v in node.inputs):
+            return False
+        if node.op.nout > 1 or math.prod(likes[id(node.outputs[0])][0]) > FORESEEN:
+            return False
+        value = node.op.on_numpy(*self._operands(node), **node.attrs)
+        self.array[id(node.outputs[0])] = np.array(value)
+        self.known.add(id(node.outputs[0]))
+        return True
+
     def _bind(self, step: Step) -> None:
-        operands = [self._operand(v) for v in step.node.inputs]
+        operands = self._operands(step.node)
         self._lent_scratch = None
         if step.node.op.nout == 1:
             step.calls = lowered(step.node, operands, step.outs[0], self.scratch)
@@ -181,6 +236,9 @@ class Schedule:
         before: list[tuple[Bound, bool]] = []
         last: list[Call] = []
         for step in self.steps:
+            if isinstance(step, Tiles):
+                before += zip(step.calls, step.strict, strict=True)
+                continue
             strict = id(step.node) in self._strict
             if step.node.outputs and id(step.node.outputs[0]) in self.direct:
                 last += [bound.call for bound in step.calls]
@@ -189,6 +247,7 @@ class Schedule:
         self._calls = [b.strict if strict and b.strict is not None else b.call for b, strict in before]
         self._strict_calls = [b.strict if b.strict is not None else b.call for b, _ in before]
         self._last_calls = last
+        self._checks = [partial(np.vdot, a, a) for a in (self.array[id(v)] for v in self.checked)]
 
     # ---- running it ----
 
@@ -216,6 +275,10 @@ class Schedule:
         self.array.update(changed)
         stale = set(changed)
         for step in self.steps:
+            if isinstance(step, Tiles):
+                if any(id(v) in stale for v in step.reads()) and not step.bind(self._strict):
+                    return False
+                continue
             node = step.node
             written = self.direct.get(id(node.outputs[0])) if step.outs else None
             if written is not None and id(written) in stale:
@@ -249,7 +312,8 @@ class Schedule:
             for call in self._calls:
                 call()
             for check in self._checks:
-                if (found := check()) != found:  # NaN
+                found = check()
+                if found != found or (self.finite_factors and not found < _INFINITY):
                     for call in self._strict_calls:
                         call()
                     break
@@ -267,6 +331,12 @@ class Schedule:
         for variable, own in self._lent_in_place:
             variable.storage.value = own.copy()
         return results
+
+
+def _can_be_cut(value: Any) -> bool:
+    """Whether tiles of an operand are views of it."""
+    value = thin(value)
+    return not isinstance(value, np.ndarray) or value.size == 1 or value.flags.c_contiguous
 
 
 def _looks_into(view: np.ndarray, array: np.ndarray) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tutorlib.compile.schedule import Schedule, Step
+from tutorlib.compile.tiles import Tiles
 from tutorlib.core.graph import Constant, Node, Shared, Symbol
 from tutorlib.ops.define import TABLE
 
@@ -51,6 +52,7 @@ class _Names:
     def __init__(self) -> None:
         self.arrays: dict[str, Any] = {}
         self.head: list[str] = []
+        self.known: dict[int, Any] = {}
         self._of: dict[int, str] = {}
         self._taken = {"np", "op", "run", "results", "new"}
 
@@ -68,21 +70,27 @@ class _Names:
     def put(self, var: Symbol, text: str) -> None:
         self._of[id(var)] = text
 
+    def has(self, var: Symbol) -> bool:
+        return id(var) in self._of or id(var) in self.known or isinstance(var, Constant)
+
     def of(self, var: Symbol) -> str:
         found = self._of.get(id(var))
-        if found is None and isinstance(var, Constant):
+        if found is None and (isinstance(var, Constant) or id(var) in self.known):
             found = self._of[id(var)] = self._constant(var)
         assert found is not None, "a variable is named before it is used"
         return found
 
-    def _constant(self, var: Constant) -> str:
-        if not isinstance(var.value, np.ndarray):
-            return self.literal(var.value)
+    def _constant(self, var: Symbol) -> str:
+        value = var.value if isinstance(var, Constant) else self.known[id(var)]
+        if not isinstance(value, np.ndarray):
+            return self.literal(value)
         name = self.fresh(var.name or f"c{len(self.head) + len(self.arrays)}")
-        if var.value.size <= _SMALL and np.isfinite(var.value).all():
-            self.head.append(f"{name} = np.array({var.value.tolist()}, {var.value.dtype.name!r})")
+        if not value.size:
+            self.head.append(f"{name} = np.empty({_shape(value.shape)}, {value.dtype.name!r})")
+        elif value.size <= _SMALL and np.isfinite(value).all():
+            self.head.append(f"{name} = np.array({value.tolist()}, {value.dtype.name!r})")
         else:
-            self.arrays[name] = var.value
+            self.arrays[name] = value
         return name
 
     def literal(self, value: Any) -> str:
@@ -136,17 +144,24 @@ def source_of_schedule(schedule: Schedule, title: str) -> Source:
     names = _Names()
     arguments = [names.enter(v, v.name or f"x{i}") for i, v in enumerate(schedule.inputs)]
     arguments += [names.enter(v, v.name or f"s{i}") for i, v in enumerate(schedule.shared)]
+    names.known = {key: schedule.array[key] for key in schedule.known}
     places = _name_buffers(schedule, names)
     first: list[str] = []
     last: list[str] = []
     for step in schedule.steps:
+        if isinstance(step, Tiles):
+            for var, array in step.results:
+                names.put(var, places[id(array)])
+            first.extend(_line(text, node) for text, node in step.lines(names.of, names.call))
+            continue
         lines = _step_lines(schedule, step, names, places)
         (last if step.outs and id(step.node.outputs[0]) in schedule.direct else first).extend(lines)
     body = first
     if schedule.checked:
         looked_at = ", ".join(names.of(v) for v in schedule.checked)
         body.append(_line(f"for value in ({looked_at},):"))
-        body.append(_line("    if np.isnan(value).any():"))
+        test = "not np.isfinite(value).all()" if schedule.finite_factors else "np.isnan(value).any()"
+        body.append(_line(f"    if {test}:"))
         body.append(_line("        raise FloatingPointError('0 * inf: the function itself runs again and makes it 0')"))
     body.append(_line(f"results = [{', '.join(f'np.array({names.of(v)})' for v in schedule.outputs)}]"))
     moves = [(s, new) for s, new in schedule.updates if id(new) not in schedule.direct]
@@ -173,6 +188,8 @@ def _name_buffers(schedule: Schedule, names: _Names) -> dict[int, str]:
         memory[id(array)] = places[id(array)] = name
         names.head.append(f"{name} = np.empty({_shape(array.shape)}, {array.dtype.name!r})")
     for step in schedule.steps:
+        if isinstance(step, Tiles):
+            continue
         for array in (*step.outs, *([step.tmp] if step.tmp is not None else [])):
             base = array.base
             if id(array) in places or base is None or id(base) not in memory:
@@ -195,7 +212,7 @@ def _step_lines(schedule: Schedule, step: Step, names: _Names, places: dict[int,
         direct = schedule.direct.get(id(var))
         outs.append(names.of(direct) if direct is not None else places[id(array)])
         names.put(var, outs[-1])
-    operands = [names.of(v) for v in node.inputs]
+    operands = [_operand_text(schedule, v, names) for v in node.inputs]
     tmp = places[id(step.tmp)] if step.tmp is not None else ""
     lines = []
     for bound in step.calls:
@@ -203,6 +220,13 @@ def _step_lines(schedule: Schedule, step: Step, names: _Names, places: dict[int,
         text = bound.text.format(*operands, out=outs[0], outs=", ".join(outs), tmp=tmp, op=call)
         lines.append(_line(text, node))
     return lines
+
+
+def _operand_text(schedule: Schedule, var: Symbol, names: _Names) -> str:
+    if names.has(var):
+        return names.of(var)
+    # Only its shape is asked for, and it is nowhere as a whole.
+    return f"np.broadcast_to(0, {_shape(schedule.shaped(var).shape)})"
 
 
 def _view_text(schedule: Schedule, node: Node, names: _Names) -> str:

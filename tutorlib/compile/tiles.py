@@ -1,0 +1,230 @@
+"""Runs of elementwise ops on large arrays, evaluated tile by tile: each value of a tile is used while it is still in
+the cache, and what only the run itself needs never becomes a large array.
+
+Sums over everything may end a run: each tile adds its part. Which ops go together is decided by ``grouped``; how one op
+is computed on a tile is the same as on an array (see ``lower``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tutorlib.compile.buffers import SHAPE_ONLY, Buffers, Like, Lives
+from tutorlib.compile.lower import Bound, lowered, one_ufunc, thin
+from tutorlib.core.graph import Node, Shared, Symbol
+
+# Below so many elements a whole array stays in the cache anyway.
+LARGE = 65_536
+# Elements of a tile; large arrays get larger tiles, so that the list of calls stays short.
+TILE, MOST_TILES = 32_768, 256
+# Runs of fewer ops gain nothing.
+SHORTEST = 3
+_TILED = frozenset({"relu", "sigmoid", "softplus", "safe_mul", "safe_div", "where"})
+_SUMS = frozenset({"sum", "mean"})
+
+
+def _shape_of(node: Node, likes: Mapping[int, Like]) -> tuple[int, ...] | None:
+    """The shape of the run that a node may be part of; None for none."""
+    over = node.inputs[0] if node.op.name in _SUMS else node.outputs[0]
+    if id(over) not in likes or node.op.nout > 1:
+        return None
+    shape = likes[id(over)][0]
+    if math.prod(shape) < LARGE:
+        return None
+    if node.op.name in _SUMS:
+        whole = node.attrs["axis"] is None and likes[id(over)][1].itemsize >= 4 and likes[id(over)][1].kind == "f"
+        return shape if whole and likes[id(node.outputs[0])][1] == likes[id(over)][1] else None
+    if one_ufunc(node) is None and node.op.name not in _TILED:
+        return None
+    return shape if all(_fits(v, shape, likes) for v in node.inputs) else None
+
+
+def _fits(var: Symbol, shape: tuple[int, ...], likes: Mapping[int, Like]) -> bool:
+    """Whether an operand has the run's shape, or one element."""
+    if id(var) in likes:
+        found = likes[id(var)][0]
+    else:
+        found = np.shape(var.storage.value if isinstance(var, Shared) else getattr(var, "value", 0))
+    return found == shape or math.prod(found) == 1
+
+
+def grouped(nodes: Sequence[Node], likes: Mapping[int, Like]) -> tuple[list[Node], dict[int, list[Node]]]:
+    """The nodes in an order that puts runs together, and by position of its first node: each run.
+
+    Runs and what lies between them take turns; a node comes as early as its inputs allow.
+    """
+    turn: dict[int, int] = {}  # by id of node: an even number for a run, an odd one for what follows it
+    maker: dict[int, Node] = {id(v): n for n in nodes for v in n.outputs}
+    shapes = {id(n): _shape_of(n, likes) for n in nodes}
+    if not any(shapes.values()):
+        return list(nodes), {}
+    for node in nodes:
+        shape, when = shapes[id(node)], -1
+        for i, var in enumerate(node.inputs):
+            above = maker.get(id(var))
+            if above is None or SHAPE_ONLY.get(node.op.name) == i:
+                continue
+            at = turn[id(above)]
+            if at % 2 == 0 and (shape is None or above.op.name in _SUMS or shapes[id(above)] != shape):
+                at += 1
+            when = max(when, at)
+        turn[id(node)] = when if shape is None else when + when % 2
+    ordered = sorted(nodes, key=lambda n: (turn[id(n)], repr(shapes[id(n)]) if turn[id(n)] % 2 == 0 else ""))
+    runs: dict[int, list[Node]] = {}
+    start = 0
+    for position, node in enumerate(ordered):
+        before = ordered[position - 1] if position else None
+        same = before is not None and turn[id(before)] == turn[id(node)] and shapes[id(before)] == shapes[id(node)]
+        if not same:
+            start = position
+        if shapes[id(node)] is not None:
+            runs.setdefault(start, []).append(node)
+    return ordered, {k: run for k, run in runs.items() if len(run) >= SHORTEST}
+
+
+class Tiles:
+    """One run in a schedule.
+
+    Attributes: ``nodes``; ``calls``; ``results`` (variable, array) that the rest of the program sees; ``text``, how it
+    reads, line by line with the node it belongs to; ``tile``, the elements of one.
+    """
+
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        operand: Callable[[Symbol], Any],
+        likes: Mapping[int, Like],
+        buffers: Buffers,
+        position: int,
+    ) -> None:
+        self.nodes = list(nodes)
+        self._operand, self._likes = operand, likes
+        over = nodes[0].inputs[0] if nodes[0].op.name in _SUMS else nodes[0].outputs[0]
+        self.size = math.prod(likes[id(over)][0])
+        self.tile = max(TILE, -(-self.size // MOST_TILES))
+        self.count = -(-self.size // self.tile)
+        end = position + len(nodes) - 1
+        seen = [v for n in nodes for v in n.outputs if buffers.lives.last[id(v)] > end or n.op.name in _SUMS]
+        self.results = [(v, buffers.take_new(v, likes[id(v)], position)) for v in seen]
+        self._whole = {id(v): array for v, array in self.results}
+        self._parts = {id(n): np.empty(self.count, likes[id(n.outputs[0])][1]) for n in nodes if n.op.name in _SUMS}
+        self._scratch: dict[tuple[str, int], np.ndarray] = {}
+        self._lent: np.ndarray | None = None
+        self._place_tiles()
+        self.calls: list[Bound] = []
+        self.strict: list[bool] = []
+
+    def _place_tiles(self) -> None:
+        """Buffers of one tile's size for the values that stay inside."""
+        inside = [n for n in self.nodes if n.op.name not in _SUMS]
+        self.buffers = Buffers(Lives(self.nodes, []))
+        self._small: dict[int, np.ndarray] = {}
+        for at, node in enumerate(self.nodes):
+            var = node.outputs[0]
+            if node in inside and id(var) not in self._whole:
+                like = ((self.tile,), self._likes[id(var)][1])
+                operands = [self._small.get(id(v)) for v in node.inputs]
+                self._small[id(var)] = self.buffers.take(node, var, operands, like, at)
+            self.buffers.let_go(node, at)
+
+    def reads(self) -> Iterator[Symbol]:
+        return (v for node in self.nodes for v in node.inputs)
+
+    def bind(self, strict: set[int]) -> bool:
+        """Make the calls for the arrays as they are; False where one cannot be cut into tiles."""
+        whole: dict[int, Any] = dict(self._whole)
+        for var in self.reads():
+            if id(var) in whole or id(var) in self._small:
+                continue
+            array = thin(self._operand(var))
+            if isinstance(array, np.ndarray) and array.size > 1 and not array.flags.c_contiguous:
+                return False
+            whole[id(var)] = array
+        self.calls, self.strict = [], []
+        for k in range(self.count):
+            first, last = k * self.tile, min((k + 1) * self.tile, self.size)
+            for node in self.nodes:
+                for bound in self._of_tile(node, whole, k, first, last):
+                    self.calls.append(bound)
+                    self.strict.append(id(node) in strict)
+        for node in self.nodes:
+            if node.op.name in _SUMS:
+                self._finish_sum(node)
+        return True
+
+    def _cut(self, value: Any, first: int, last: int) -> Any:
+        if not isinstance(value, np.ndarray) or value.size == 1:
+            return value.reshape(()) if isinstance(value, np.ndarray) else value
+        return value.reshape(-1)[first:last]
+
+    def _of_tile(self, node: Node, whole: Mapping[int, Any], k: int, first: int, last: int) -> list[Bound]:
+        def part(var: Symbol) -> Any:
+            small = self._small.get(id(var))
+            return small[: last - first] if small is not None else self._cut(whole[id(var)], first, last)
+
+        operands = [part(v) for v in node.inputs]
+        if node.op.name in _SUMS:
+            to = self._parts[id(node)][k : k + 1].reshape(())
+            return [Bound(partial(np.add.reduce, operands[0], 0, None, to), "{out} += np.add.reduce({0})")]
+        return lowered(node, operands, part(node.outputs[0]), self.scratch)
+
+    def scratch(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """An array whose content lasts for one node only, of one tile's size or several."""
+        several = len(shape) - 1
+        key = (np.dtype(dtype).str, several)
+        if key not in self._scratch:
+            self._scratch[key] = np.empty((*shape[:-1], self.tile), dtype)
+        self._lent = self._scratch[key]
+        return self._lent[..., : shape[-1]]
+
+    def _finish_sum(self, node: Node) -> None:
+        out, parts = self._whole[id(node.outputs[0])].reshape(()), self._parts[id(node)]
+        self.calls.append(Bound(partial(np.add.reduce, parts, 0, None, out), ""))
+        if node.op.name == "mean":
+            number = np.asarray(float(self.size), out.dtype)
+            self.calls.append(Bound(partial(np.true_divide, out, number, out), f"{{out}} /= {self.size}"))
+        self.strict += [False] * (len(self.calls) - len(self.strict))
+
+    # ---- as text ----
+
+    def lines(self, name: Callable[[Symbol], str], call: Callable[[Node], str]) -> Iterator[tuple[str, Node | None]]:
+        """The run as text, line by line with the node it belongs to; buffers of a tile are called u0, u1 …"""
+        names: dict[int, str] = {}
+        for number, buffer in enumerate(self.buffers.all):
+            names[id(buffer.array)] = f"u{number}"
+            yield f"u{number} = np.empty({self.tile}, {buffer.array.dtype.name!r})", None
+        for number, array in enumerate(self._scratch.values()):
+            names[id(array)] = f"u{len(self.buffers.all) + number}"
+            yield f"{names[id(array)]} = np.empty({array.shape}, {array.dtype.name!r})", None
+
+        def text(var: Symbol) -> str:
+            small = self._small.get(id(var))
+            if small is not None:
+                return f"{names[id(small if small.base is None else small.base)]}[:n]"
+            value = self._whole.get(id(var), self._operand(var))
+            if not isinstance(value, np.ndarray) or value.size == 1:
+                return name(var)
+            stretched = thin(value) is not value
+            return f"{name(var)}.flat[0]" if stretched else f"{name(var)}.reshape(-1)[i:i + n]"
+
+        sums = [n for n in self.nodes if n.op.name in _SUMS]
+        for node in sums:
+            yield f"{name(node.outputs[0])}[...] = 0", node
+        yield f"for i in range(0, {self.size}, {self.tile}):", None
+        yield f"    n = min({self.tile}, {self.size} - i)", None
+        whole = {id(v): thin(self._operand(v)) for v in self.reads() if id(v) not in self._small} | self._whole
+        for node in self.nodes:
+            self._lent = None
+            for bound in self._of_tile(node, whole, 0, 0, min(self.tile, self.size)):
+                tmp = f"{names[id(self._lent)]}[..., :n]" if self._lent is not None else ""
+                out = name(node.outputs[0]) if node in sums else text(node.outputs[0])
+                op = call(node) if "{op}" in bound.text else ""
+                yield "    " + bound.text.format(*map(text, node.inputs), out=out, tmp=tmp, op=op), node
+        for node in sums:
+            if node.op.name == "mean":
+                yield f"{name(node.outputs[0])} /= {self.size}", node
