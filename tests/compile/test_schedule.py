@@ -135,6 +135,32 @@ def test_results_of_several_parts_keep_apart():
     scheduled(f)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_classifier_trains_as_it_does_plainly(dtype):
+    rng = np.random.default_rng(0)
+    data, labels = rng.normal(size=(20, 6)).astype(dtype), rng.integers(0, 4, 20)
+    losses = []
+    for mode in (None, "plain"):
+        X, y = tl.symbol("X", (None, 6), dtype), tl.symbol("y", (None,), "int64")
+        W, b = tl.shared(np.full((6, 4), 0.1, dtype) * np.arange(4, dtype=dtype)), tl.shared(np.zeros(4, dtype))
+        scores = tl.relu(X @ W + b)
+        loss = tl.cross_entropy(scores, y) + tl.mean(tl.log_softmax(scores)) * 0.1 + tl.softmax(scores).sum() * 0.01
+        updates = [(p, p - 0.5 * g) for p, g in zip((W, b), tl.grad(loss, [W, b]), strict=True)]
+        step = tl.function([X, y], loss, updates=updates, mode=mode)
+        losses.append([step(data, labels).item() for _ in range(6)] + [step(data[:7], labels[:7]).item()])
+    np.testing.assert_allclose(losses[0], losses[1], rtol=1e-4 if dtype == "float32" else 1e-10)
+    assert losses[0][5] < losses[0][0]
+
+
+@pytest.mark.parametrize("label", [-1, 3])
+def test_a_label_that_is_no_class_is_refused_at_every_call(label):
+    X, y = tl.matrix("X"), tl.symbol("y", (None,), "int64")
+    f = tl.function([X, y], tl.cross_entropy(X, y))
+    assert f(np.zeros((2, 3)), np.array([0, 2])) == np.log(3.0)
+    with pytest.raises(tl.OutOfBoundsError):
+        f(np.zeros((2, 3)), np.array([0, label]))
+
+
 # ---- whose arrays they are ----
 
 

@@ -60,6 +60,13 @@ def _constant_of(text: str, dtype: Any) -> np.ndarray:
 
 
 @lru_cache(maxsize=64)
+def _whole(value: int, dtype: Any) -> np.ndarray:
+    array = np.asarray(value, dtype)
+    array.flags.writeable = False
+    return array
+
+
+@lru_cache(maxsize=64)
 def _ones(n: int, dtype: Any) -> np.ndarray:
     array = np.ones(n, dtype)
     array.flags.writeable = False
@@ -163,41 +170,32 @@ def _where(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratc
     arrays = [a for a in (x, y) if not _is_zero(a)]
     if bits is None or not all(isinstance(a, np.ndarray) and a.dtype == out.dtype for a in arrays) or not arrays:
         return None
-    mask = scratch(condition.shape, bits)
-    result = out.view(bits)
-    flags = condition.view(np.int8)
+    mask, result, one = scratch(condition.shape, bits), out.view(bits), _whole(1, bits)
+    # A condition is 0 or 1: −1 is a mask of ones, and 1 − 1 = 0 masks the other way round.
+    spread = Bound(partial(np.copyto, mask, condition), "np.copyto({tmp}, {0})")
+    ones = Bound(partial(np.negative, mask, mask), "np.negative({tmp}, out={tmp})")
+    kind = f".view({bits.name!r})"
     if len(arrays) == 1:
         kept = 1 if arrays[0] is x else 2
-        # A condition is 0 or 1 in a byte: −1 is a mask of ones, and 1 − 1 = 0 masks the other way round.
-        make = (
-            Bound(partial(np.negative, flags, mask), "np.negative({0}.view('i1'), out={tmp})")
-            if kept == 1
-            else Bound(
-                partial(np.subtract, flags, np.int8(1), mask), "np.subtract({0}.view('i1'), np.int8(1), out={tmp})"
-            )
-        )
-        view = thin(arrays[0]).view(bits)
+        flipped = Bound(partial(np.subtract, mask, one, mask), "np.subtract({tmp}, 1, out={tmp})")
         return [
-            make,
+            spread,
+            ones if kept == 1 else flipped,
             Bound(
-                partial(np.bitwise_and, view, mask, result),
-                f"np.bitwise_and({{{kept}}}.view({bits.str!r}), {{tmp}}, out={{out}}.view({bits.str!r}))",
+                partial(np.bitwise_and, thin(arrays[0]).view(bits), mask, result),
+                f"np.bitwise_and({{{kept}}}{kind}, {{tmp}}, out={{out}}{kind})",
             ),
         ]
     a, b = x.view(bits), y.view(bits)
     return [
-        Bound(partial(np.negative, flags, mask), "np.negative({0}.view('i1'), out={tmp})"),
+        spread,
+        ones,
+        Bound(partial(np.bitwise_xor, a, b, result), f"np.bitwise_xor({{1}}{kind}, {{2}}{kind}, out={{out}}{kind})"),
         Bound(
-            partial(np.bitwise_xor, a, b, result),
-            f"np.bitwise_xor({{1}}.view({bits.str!r}), {{2}}.view({bits.str!r}), out={{out}}.view({bits.str!r}))",
+            partial(np.bitwise_and, result, mask, result), f"np.bitwise_and({{out}}{kind}, {{tmp}}, out={{out}}{kind})"
         ),
         Bound(
-            partial(np.bitwise_and, result, mask, result),
-            f"np.bitwise_and({{out}}.view({bits.str!r}), {{tmp}}, out={{out}}.view({bits.str!r}))",
-        ),
-        Bound(
-            partial(np.bitwise_xor, result, b, result),
-            f"np.bitwise_xor({{out}}.view({bits.str!r}), {{2}}.view({bits.str!r}), out={{out}}.view({bits.str!r}))",
+            partial(np.bitwise_xor, result, b, result), f"np.bitwise_xor({{out}}{kind}, {{2}}{kind}, out={{out}}{kind})"
         ),
     ]
 
@@ -345,6 +343,51 @@ def _log_softmax(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: 
     ]
 
 
+def _cross_entropy(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
+    x, labels = operands
+    plain = isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype == np.int64
+    if not plain or not _rows(x, out, node.attrs["axis"]):
+        return None
+    rows, classes = x.shape
+    low, top, picked = np.empty_like(x), np.empty((rows, 1), x.dtype), np.empty(rows, x.dtype)
+    flat, total, starts = low.reshape(-1), top.reshape(-1), np.arange(rows) * classes
+    places, ones, unsigned = np.empty_like(starts), _ones(classes, x.dtype), labels.view(np.uint64)
+    largest, lead = np.maximum.reduce, np.subtract
+
+    def call() -> None:
+        if largest(unsigned) >= classes:  # a negative label is a very large one here
+            raise IndexError("a label is no class")
+        largest(x, 1, None, top, True)
+        lead(x, top, low)
+        np.add(starts, labels, places)
+        flat.take(places, None, picked, "clip")
+        np.exp(low, low)
+        _dot(low, ones, total)
+        np.log(total, total)
+        lead(total, picked, out)
+
+    return [Bound(call, "{out}[...] = {op}")]
+
+
+def _put_label(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
+    g, labels = operands[:2]
+    plain = isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype == np.int64 and labels.size
+    if not plain or out.ndim != 2 or node.attrs["axis"] != 1 or not out.flags.c_contiguous:
+        return None
+    rows, classes = out.shape
+    starts, flat, unsigned = np.arange(rows) * classes, out.reshape(-1), labels.view(np.uint64)
+    places, largest = np.empty_like(starts), np.maximum.reduce
+
+    def call() -> None:
+        if largest(unsigned) >= classes:
+            raise IndexError("a label is no class")
+        np.add(starts, labels, places)
+        flat.fill(0)
+        flat[places] = g
+
+    return [Bound(call, "{out}[...] = {op}")]
+
+
 def _rows(x: Any, out: np.ndarray, axis: int) -> bool:
     """Whether softmax along ``axis`` goes along short rows of a plain matrix."""
     return (
@@ -370,6 +413,8 @@ LOWERING: dict[str, Callable[[Node, Sequence[Any], np.ndarray, Scratch], list[Bo
     "unbroadcast": _unbroadcast,
     "safe_mul": _protected("multiply", np.multiply),
     "safe_div": _protected("divide", np.true_divide),
+    "cross_entropy": _cross_entropy,
+    "put_label": _put_label,
     "softmax": _softmax,
     "log_softmax": _log_softmax,
     "cast": _cast,

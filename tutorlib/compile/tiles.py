@@ -170,7 +170,7 @@ class Tiles:
         operands = [part(v) for v in node.inputs]
         if node.op.name in _SUMS:
             to = self._parts[id(node)][k : k + 1].reshape(())
-            return [Bound(partial(np.add.reduce, operands[0], 0, None, to), "{out} += np.add.reduce({0})")]
+            return [Bound(partial(np.add.reduce, operands[0], 0, None, to), "{out}[...] += np.add.reduce({0})")]
         return lowered(node, operands, part(node.outputs[0]), self.scratch)
 
     def scratch(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
@@ -187,7 +187,7 @@ class Tiles:
         self.calls.append(Bound(partial(np.add.reduce, parts, 0, None, out), ""))
         if node.op.name == "mean":
             number = np.asarray(float(self.size), out.dtype)
-            self.calls.append(Bound(partial(np.true_divide, out, number, out), f"{{out}} /= {self.size}"))
+            self.calls.append(Bound(partial(np.true_divide, out, number, out), f"{{out}}[...] /= {self.size}"))
         self.strict += [False] * (len(self.calls) - len(self.strict))
 
     # ---- as text ----
@@ -227,4 +227,4 @@ class Tiles:
                 yield "    " + bound.text.format(*map(text, node.inputs), out=out, tmp=tmp, op=op), node
         for node in sums:
             if node.op.name == "mean":
-                yield f"{name(node.outputs[0])} /= {self.size}", node
+                yield f"{name(node.outputs[0])}[...] /= {self.size}", node
