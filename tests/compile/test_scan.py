@@ -343,3 +343,8 @@ def test_rows_of_different_shapes_are_refused_rather_than_broadcast():
     assert f(np.array([[1.0, -1.0], [-2.0, 2.0]])).tolist() == [[1.0], [2.0]]
     with pytest.raises(tl.ShapeError, match="what is stacked"):
         f(np.array([[1.0, 1.0], [-2.0, 2.0]]))
+
+
+def test_values_whose_shape_alone_the_gradient_asks_for_are_not_kept(symbols):
+    forward, _ = scans(tl.function(symbols, tl.grad(network(*symbols), list(symbols))))
+    assert len(forward.outputs) == 3  # the last carry, its history, and tanh, which is the stack of results too

@@ -11,22 +11,22 @@ unless a gradient asks for it; cheap values (sums, products, views) and loops in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 from tutorlib.compile.fgraph import clone
+from tutorlib.compile.head import head, unhead
 from tutorlib.compile.loop_body import check_shapes
-from tutorlib.compile.subgraph import ControlOp, Prepared, Rewrite, Subgraph, as_outputs, closed, depending_on
+from tutorlib.compile.subgraph import SHAPED, ControlOp, Prepared, Rewrite, Subgraph, as_outputs, closed, depending_on
 from tutorlib.core.aval import AVal, Dim
 from tutorlib.core.backend import to_host
 from tutorlib.core.dispatch import as_symbol
 from tutorlib.core.errors import ShapeError
-from tutorlib.core.graph import Input, Node, Op, Symbol
+from tutorlib.core.graph import Input, Node, Symbol
 from tutorlib.core.operators import OPS
-from tutorlib.core.toposort import leaves_of
+from tutorlib.core.toposort import leaves_of, toposort
 from tutorlib.core.walk import dependents
-from tutorlib.ops.define import register
 from tutorlib.ops.reduce import count
 
 Array = Any
@@ -263,8 +263,8 @@ def _vjp(g: Any, needs: list[bool], out: Any, *values: Any, step: Subgraph, layo
     outputs += [OPS.add(total[i], found[i]) for i in captured] + [found[i] for i in rows]
     # Constants of the loop stay outside the loop.
     outer_ones: dict[Symbol, Symbol] = {v: operands[layout.operand(i)] for i, v in enumerate(step.inputs) if i >= first}
-    stacks = {id(v): (v, x) for v, x in zip(step.outputs[n:], outs[n:], strict=False)}
-    saved = [(v, Input(v.aval, name=v.name), x) for v, x in stacks.values() if v.node is not None and _costly(v.node)]
+    stacks = {id(v): x for v, x in zip(step.outputs[n:], outs[n:], strict=False) if v.node and _costly(v.node)}
+    saved = [(v, Input(v.aval, name=v.name), stacks[id(v)]) for v in _read(outputs, stacks)]
     outputs = clone(outputs, {**outer_ones, **{v: row for v, row, _ in saved}})
 
     back = Layout(len(active) + len(captured), 0, reverse=not layout.reverse)
@@ -306,6 +306,24 @@ def _vjp(g: Any, needs: list[bool], out: Any, *values: Any, step: Subgraph, layo
         whole = unhead(result, operands[i]) if layout.until else result
         grads[i] = whole if layout.truncate is None else _padded(operands[i], whole, layout)
     return grads
+
+
+def _read(outputs: Sequence[Symbol], kept: Collection[int]) -> list[Symbol]:
+    """Of the values that can be kept (ids), those that ``outputs`` read. Being asked for its shape only is no reading:
+    with the shapes that a step meets nothing is left of that."""
+    read = {id(v) for v in outputs}
+    found = [v for v in outputs if id(v) in kept]
+    for node in reversed(toposort(outputs)):
+        mine = [v for v in node.outputs if id(v) in read]
+        if not mine:
+            continue
+        if any(id(v) in kept for v in node.outputs):
+            found += mine
+            continue
+        for position, v in enumerate(node.inputs):
+            if node.op.name not in SHAPED or position != SHAPED[node.op.name]:
+                read.add(id(v))
+    return list({id(v): v for v in found}.values())
 
 
 def _d(v: Symbol) -> str | None:
@@ -362,34 +380,3 @@ def build(step: Subgraph, layout: Layout, operands: Sequence[Symbol]) -> list[Sy
     op = scan_op(len(outputs) - layout.until, whole.has_effect)
     made = op(*operands, step=whole, layout=layout._replace(kept=len(inner)))
     return list(made) if isinstance(made, tuple) else [made]
-
-
-# ---- as many rows as something else has ----
-
-
-def _unhead_forward(xp: Any, g: Array, x: Array) -> Array:
-    result = xp.zeros(x.shape, g.dtype)
-    result[: len(g)] = g
-    return result
-
-
-head: Op = register(
-    Op(
-        "head",
-        lambda xp, x, like: x[: len(like)],
-        lambda x, like: AVal((like.shape[0], *x.shape[1:]), x.dtype),
-        (lambda g, out, x, like: unhead(g, x), None),
-        flags={"linear"},
-        doc="The first rows of x, as many as like has.",
-    )
-)
-unhead: Op = register(
-    Op(
-        "unhead",
-        _unhead_forward,
-        lambda g, x: AVal(x.shape, g.dtype),
-        (lambda gg, out, g, x: head(gg, g), None),
-        flags={"linear"},
-        doc="g as the first rows of zeros in the shape of x.",
-    )
-)

@@ -29,6 +29,8 @@ LONGEST_TEXT = 2_000
 REMEMBERED = 4
 # Ops that give their first operand the shape of another: nothing, where it has that shape.
 _LIKE = frozenset({"unbroadcast", "broadcast_like", "reshape_like"})
+# The operand that an op takes the shape of, and nothing else.
+SHAPED = {**dict.fromkeys(_LIKE, 1), "zeros_like": 0, "ones_like": 0, "scatter": 1}
 Rewrite = Callable[[list[Symbol]], list[Symbol]]
 
 
