@@ -19,6 +19,7 @@ COMMANDS = {
     "lab": "tutorlib.cli.lab",
     "doctor": "tutorlib.cli.doctor",
     "lessons": "tutorlib.lessons.cli",
+    "grade": "tutorlib.lessons.grading.cli",
 }
 
 

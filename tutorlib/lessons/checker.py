@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
+from numpy.random import default_rng
 
 from tutorlib.core.errors import TutorlibError
 from tutorlib.core.source import SourceLine
@@ -82,14 +83,24 @@ def find_miss(exercise: Exercise, answer: Any, seconds: float = SECONDS) -> Miss
     """What is not right yet about an answer; None when it is right. Nothing is counted, printed or recorded."""
     if answer is ...:
         return Miss(NOT_STARTED)
-    if exercise.is_prediction:
-        if exercise.key not in _predicted:
-            return Miss("predict_first")
-    elif not exercise.options and not callable(answer):
+    if exercise.is_prediction and exercise.key not in _predicted:
+        return Miss("predict_first")
+    return judged(exercise, answer, generator(exercise.key, seed_from_environment()), seconds)
+
+
+def judged(exercise: Exercise, answer: Any, rng: np.random.Generator, seconds: float = SECONDS) -> Miss | None:
+    """What the exercise's oracle, drawing from `rng`, has against an answer; None when it is right."""
+    if answer is ...:
+        return Miss(NOT_STARTED)
+    if not exercise.options and not callable(answer):
         return Miss("not_a_function", type=with_article(type(answer).__name__))
-    rng = np.random.default_rng([zlib.crc32(exercise.key.encode()), _seed()])
     outcome = guarded(lambda: exercise.judge(answer if callable(answer) else copy.deepcopy(answer), rng), seconds)
     return None if outcome.raised is None else _explain(outcome.raised, seconds)
+
+
+def generator(key: str, seed: int) -> np.random.Generator:
+    """The generator from which the oracle of the exercise with this key draws."""
+    return default_rng([zlib.crc32(key.encode()), seed])
 
 
 def with_article(name: str) -> str:
@@ -115,7 +126,7 @@ def _commit(key: str, option: Any) -> str:
     return message("lessons.predicted", key=exercise.key, option=option)
 
 
-def _seed() -> int:
+def seed_from_environment() -> int:
     """A grader's seed from `TUTORLIB_SEED`, else the learner's fixed one."""
     written = os.environ.get("TUTORLIB_SEED", "")
     return int(written) if re.fullmatch(r"\d{1,18}", written) else 0
