@@ -249,3 +249,11 @@ def test_an_unknown_argument_or_no_trace_yet_is_refused():
         tl.trace(lambda x: x, shapes={"z": (None,)})
     with pytest.raises(tl.TutorlibError, match="nothing is traced"):
         _ = tl.trace(lambda x: x).graph
+
+
+def test_a_matrix_has_a_trace_too():
+    matrix = np.arange(9.0).reshape(3, 3)
+    assert tl.trace(matrix) == 12.0
+    assert tl.trace(tl.tensor(matrix), offset=1).item() == 6.0
+    m = tl.symbol("m", (3, 3))
+    assert tl.trace(m).eval({m: matrix}) == 12.0

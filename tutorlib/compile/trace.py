@@ -19,6 +19,7 @@ from tutorlib.core.backend import is_array
 from tutorlib.core.dispatch import as_symbol, state, static
 from tutorlib.core.errors import ModeMixError, ShapeError, TutorlibError, shape_text
 from tutorlib.core.graph import Constant, Input, Shared, Symbol, Var
+from tutorlib.core.operators import OPS
 from tutorlib.core.parameter import Parameter
 from tutorlib.core.tensor import Tensor
 
@@ -276,13 +277,16 @@ def _constants(nodes: list[Any]) -> dict[str, str]:
     }
 
 
-def trace(fn: Callable[..., Any] | None = None, *, shapes: Mapping[str, Sequence[Dim]] | None = None) -> Any:
+def trace(
+    fn: Any = None, *diagonal: int, shapes: Mapping[str, Sequence[Dim]] | None = None, **which_diagonal: int
+) -> Any:
     """A function that runs as a static graph: ``fn`` is called once on symbols, and the graph it builds is compiled.
 
     Args:
         fn: a Python function of arrays or tensors (then data: only their shape and dtype matter) and of other Python
             values (then part of the graph: another value makes another trace). It may give any nested tuple, list or
-            dict. Left out, ``trace`` is a decorator with options.
+            dict. Left out, ``trace`` is a decorator with options. A matrix instead of a function gives the matrix's
+            trace, the sum along its diagonal (with NumPy's arguments ``offset, axis1, axis2``).
         shapes: argument name → shape with None for each length that may vary without a new trace.
 
     Returns a ``TracedFunction``: it gives NumPy arrays, and has ``graph``, ``inputs``, ``traces`` and ``report()``.
@@ -302,4 +306,6 @@ def trace(fn: Callable[..., Any] | None = None, *, shapes: Mapping[str, Sequence
     """
     if fn is None:
         return lambda function: TracedFunction(function, shapes or {})
+    if not callable(fn):
+        return OPS.trace(fn, *diagonal, **which_diagonal)
     return TracedFunction(fn, shapes or {})

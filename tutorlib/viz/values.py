@@ -112,7 +112,7 @@ def _brackets(array: np.ndarray) -> str:
 def _statistics(array: np.ndarray) -> dict[str, Any]:
     flat = array.reshape(-1).astype(np.float64, copy=False)
     nan = np.isnan(flat)
-    finite = flat[np.isfinite(flat)]
+    finite: Any = flat[np.isfinite(flat)]
     if finite.size:
         with np.errstate(all="ignore"):
             low, high, mean = finite.min(), finite.max(), finite.mean()
