@@ -17,7 +17,7 @@ from tutorlib.compile.prepare import plainly
 from tutorlib.compile.schedules import Schedules
 from tutorlib.compile.source import Lifetimes, Source, source_of_plan, source_of_schedule
 from tutorlib.core import observe
-from tutorlib.core.backend import common_device, device, put, to_host
+from tutorlib.core.backend import CPU, common_device, device, put, to_host
 from tutorlib.core.debugprint import debugprint
 from tutorlib.core.dispatch import as_symbol
 from tutorlib.core.errors import (
@@ -84,6 +84,8 @@ class Function:
             self.device = device()
         self._plan.move_constants(self.device)
         ends = [(s, new) for (s, _), new in zip(updates, roots[len(outputs) :], strict=True)]
+        # Of each input: dtype, number of axes, and the shape where any of it is known (then all of it must be).
+        self._wanted = [(v.dtype, v.ndim, v.shape if any(d is not None for d in v.shape) else None) for v in leaves]
         self._program = (self._plan.nodes, leaves, roots[: len(outputs)], ends)
         self._fast = Schedules(self._plan, leaves, roots[: len(outputs)], ends) if mode != "plain" else None
 
@@ -104,7 +106,7 @@ class Function:
                 raise UnusedInputError(says, fix=fix)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        arrays = self._bind(args, kwargs)
+        arrays = list(args) if not kwargs and self._fit_as_they_are(args) else self._bind(args, kwargs)
         watched = bool(observe.observers) and observe.watching_values()
         outputs = self._fast.run(arrays) if self._fast is not None and not watched else None
         if outputs is not None:
@@ -132,6 +134,17 @@ class Function:
         for (variable, _), value in zip(self.updates, fresh, strict=True):
             variable.storage.write(value, by=self)
         return outputs
+
+    def _fit_as_they_are(self, args: tuple[Any, ...]) -> bool:
+        """Whether the arguments are arrays that need no check beyond this one."""
+        if len(args) != len(self._wanted) or self.device != CPU:
+            return False
+        for array, (dtype, ndim, shape) in zip(args, self._wanted, strict=True):
+            if type(array) is not np.ndarray or array.dtype != dtype or array.ndim != ndim:
+                return False
+            if shape is not None and array.shape != shape:
+                return False
+        return True
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         names = [i.name or i.variable.name for i in self._in]

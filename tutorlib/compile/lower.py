@@ -33,7 +33,12 @@ class Bound(NamedTuple):
     strict: Call | None = None
 
 
-_dot = np.dot
+def direct_call(function: Any) -> Any:
+    """A NumPy function without the look-out for array classes other than NumPy's: half its cost on small arrays."""
+    return getattr(function, "_implementation", function)
+
+
+_dot, _copyto = direct_call(np.dot), direct_call(np.copyto)
 _clip: Any = getattr(getattr(getattr(np, "_core", np), "umath", np), "clip", None)
 # Ufuncs that take their buffer by keyword only.
 _BY_KEYWORD = frozenset({np.maximum, np.minimum})
@@ -109,7 +114,7 @@ def _matmul(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scrat
         return None
     # np.dot reaches BLAS with less ado than np.matmul, where both mean the same.
     name = "dot" if x.ndim <= 2 and y.ndim <= 2 and out.ndim and out.flags.c_contiguous else "matmul"
-    return [Bound(partial(getattr(np, name), x, y, out), f"np.{name}({{0}}, {{1}}, out={{out}})")]
+    return [Bound(partial(_dot if name == "dot" else np.matmul, x, y, out), f"np.{name}({{0}}, {{1}}, out={{out}})")]
 
 
 def _relu(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
@@ -172,7 +177,7 @@ def _where(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratc
         return None
     mask, result, one = scratch(condition.shape, bits), out.view(bits), _whole(1, bits)
     # A condition is 0 or 1: −1 is a mask of ones, and 1 − 1 = 0 masks the other way round.
-    spread = Bound(partial(np.copyto, mask, condition), "np.copyto({tmp}, {0})")
+    spread = Bound(partial(_copyto, mask, condition), "np.copyto({tmp}, {0})")
     ones = Bound(partial(np.negative, mask, mask), "np.negative({tmp}, out={tmp})")
     kind = f".view({bits.name!r})"
     if len(arrays) == 1:
@@ -255,7 +260,7 @@ def _unbroadcast(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: 
     extra = g.ndim - len(shape)
     axes = tuple(range(extra)) + tuple(i + extra for i, n in enumerate(shape) if n == 1 and g.shape[i + extra] != 1)
     if not axes:
-        return [Bound(partial(np.copyto, out, g), "np.copyto({out}, {0})")]
+        return [Bound(partial(_copyto, out, g), "np.copyto({out}, {0})")]
     if not out.flags.c_contiguous:
         return None
     return [_reduce(g, axes, out)]
@@ -292,13 +297,13 @@ def _cast(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch
     (x,) = operands
     if not isinstance(x, np.ndarray) or x.dtype.kind not in "fb" or out.dtype.kind != "f":
         return None
-    return [Bound(partial(np.copyto, out, x, "unsafe"), "np.copyto({out}, {0}, casting='unsafe')")]
+    return [Bound(partial(_copyto, out, x, "unsafe"), "np.copyto({out}, {0}, casting='unsafe')")]
 
 
 def _broadcast(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
     x = operands[0]
     fits = isinstance(x, np.ndarray) and x.dtype == out.dtype
-    return [Bound(partial(np.copyto, out, x), "np.copyto({out}, {0})")] if fits else None
+    return [Bound(partial(_copyto, out, x), "np.copyto({out}, {0})")] if fits else None
 
 
 def _like(value: float) -> Callable[..., list[Bound] | None]:
@@ -352,7 +357,8 @@ def _cross_entropy(node: Node, operands: Sequence[Any], out: np.ndarray, scratch
     low, top, picked = np.empty_like(x), np.empty((rows, 1), x.dtype), np.empty(rows, x.dtype)
     flat, total, starts = low.reshape(-1), top.reshape(-1), np.arange(rows) * classes
     places, ones, unsigned = np.empty_like(starts), _ones(classes, x.dtype), labels.view(np.uint64)
-    largest, lead = np.maximum.reduce, np.subtract
+    largest: Any = np.maximum.reduce
+    lead = np.subtract
 
     def call() -> None:
         if largest(unsigned) >= classes:  # a negative label is a very large one here
@@ -388,6 +394,21 @@ def _put_label(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Sc
     return [Bound(call, "{out}[...] = {op}")]
 
 
+def _scatter(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
+    if len(operands) != 2 or not isinstance(operands[0], np.ndarray):
+        return None
+    index = node.attrs["index"]
+    place = out[index]
+    if not isinstance(place, np.ndarray) or place.shape != operands[0].shape or not np.may_share_memory(place, out):
+        return None
+    return [
+        Bound(partial(out.fill, 0), "{out}.fill(0)"),
+        Bound(
+            partial(_copyto, place, operands[0]), f"{{out}}[{index!r}] = {{0}}".replace("{{", "{").replace("}}", "}")
+        ),
+    ]
+
+
 def _rows(x: Any, out: np.ndarray, axis: int) -> bool:
     """Whether softmax along ``axis`` goes along short rows of a plain matrix."""
     return (
@@ -414,6 +435,7 @@ LOWERING: dict[str, Callable[[Node, Sequence[Any], np.ndarray, Scratch], list[Bo
     "safe_mul": _protected("multiply", np.multiply),
     "safe_div": _protected("divide", np.true_divide),
     "cross_entropy": _cross_entropy,
+    "scatter": _scatter,
     "put_label": _put_label,
     "softmax": _softmax,
     "log_softmax": _log_softmax,

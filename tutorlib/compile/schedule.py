@@ -19,16 +19,18 @@ from typing import Any
 import numpy as np
 
 from tutorlib.compile.buffers import SHAPE_ONLY, Buffers, Like, Lives, direct_updates, is_view
-from tutorlib.compile.lower import Bound, Call, lowered, several, thin
+from tutorlib.compile.lower import Bound, Call, direct_call, lowered, several, thin
 from tutorlib.compile.poison import speculation
 from tutorlib.compile.tiles import Tiles, grouped
 from tutorlib.core.backend import silence, unsilence
 from tutorlib.core.graph import Constant, Node, Shared, Symbol
+from tutorlib.core.storage import Storage
 
 # An input of so many bytes is read where it is; a smaller one is copied, which costs less than binding calls again.
 COPY_BYTES = 65_536
 # A value of so few elements that is the same at every call is computed once.
 FORESEEN = 4096
+_vdot, _copyto = direct_call(np.vdot), direct_call(np.copyto)
 _INFINITY = float("inf")
 _OF_SHAPES = frozenset({"count", "zeros_like", "ones_like"})
 
@@ -107,7 +109,7 @@ class Schedule:
         self.shared = list(found.values())
         # A lent array must keep its value, so what is updated works in an array of the schedule's own.
         self._own: list[tuple[Shared, np.ndarray]] = []
-        self._bound_shared: list[tuple[Shared, Symbol]] = []
+        self._bound_shared: list[tuple[int, Storage, bool]] = []
         for variable in self.shared:
             value = variable.storage.value
             if id(variable) in updated and variable.storage.lent:
@@ -115,8 +117,7 @@ class Schedule:
                 self._own.append((variable, own))
             else:
                 self.array[id(variable)] = value
-                self._bound_shared.append((variable, variable))
-        self._updated = updated
+                self._bound_shared.append((id(variable), variable.storage, id(variable) in updated))
 
     def _operand(self, var: Symbol) -> Any:
         known = self.array.get(id(var))
@@ -247,18 +248,18 @@ class Schedule:
         self._calls = [b.strict if strict and b.strict is not None else b.call for b, strict in before]
         self._strict_calls = [b.strict if b.strict is not None else b.call for b, _ in before]
         self._last_calls = last
-        self._checks = [partial(np.vdot, a, a) for a in (self.array[id(v)] for v in self.checked)]
+        self._checks = [partial(_vdot, a, a) for a in (self.array[id(v)] for v in self.checked)]
 
     # ---- running it ----
 
     def bind(self, arrays: Sequence[np.ndarray]) -> bool:
         """Take these inputs and the shared variables as they are now; False when they need another schedule."""
         changed: dict[int, np.ndarray] = {}
-        for variable, _ in self._bound_shared:
-            value = variable.storage.value
-            if value is not self.array[id(variable)]:
-                changed[id(variable)] = value
-            if variable.storage.lent and id(variable) in self._updated:
+        for key, storage, written in self._bound_shared:
+            value = storage.value
+            if value is not self.array[key]:
+                changed[key] = value
+            if written and storage.lent:
                 return False
         for variable, own in self._own:
             if not _alike(variable.storage.value, own):
@@ -304,9 +305,9 @@ class Schedule:
         Call ``bind`` first. Nothing is written before everything is computed.
         """
         for i, buffer in self._copied_inputs:
-            np.copyto(buffer, arrays[i])
+            _copyto(buffer, arrays[i])
         for variable, own in self._own:
-            np.copyto(own, variable.storage.value)
+            _copyto(own, variable.storage.value)
         token = silence()
         try:
             for call in self._calls:
@@ -323,7 +324,7 @@ class Schedule:
             # Each in one C call, which no interrupt can stop half-way.
             deque(map(call_it, self._last_calls), 0)
             if self._moves:
-                deque(map(np.copyto, [s.storage.value for s, _ in self._moves], new), 0)
+                deque(map(_copyto, [s.storage.value for s, _ in self._moves], new), 0)
         finally:
             unsilence(token)
         for (variable, _), value in zip(self._lent_moves, new[len(self._moves) :], strict=True):
