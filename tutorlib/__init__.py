@@ -55,6 +55,7 @@ _LAZY = {
     "gradcheck": "tutorlib.tools.gradcheck",
     "check": "tutorlib.lessons",
     "predict": "tutorlib.lessons",
+    "progress": "tutorlib.lessons.progress_report",
 }
 
 

@@ -20,6 +20,7 @@ COMMANDS = {
     "doctor": "tutorlib.cli.doctor",
     "lessons": "tutorlib.lessons.cli",
     "grade": "tutorlib.lessons.grading.cli",
+    "progress": "tutorlib.lessons.progress_cli",
 }
 
 

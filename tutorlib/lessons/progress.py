@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import warnings
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -42,7 +43,7 @@ def record(entry: dict[str, Any]) -> None:
         return
     stamped = {"time": datetime.now(UTC).isoformat(timespec="seconds"), **entry}
     try:
-        _append(path, json.dumps(stamped, ensure_ascii=False))
+        append_entries(path, [stamped])
     except OSError as problem:
         _warn_once(str(path), problem.strerror or type(problem).__name__)
 
@@ -63,13 +64,18 @@ def read_progress(path: Path | None = None) -> list[dict[str, Any]]:
     return entries
 
 
-def _append(path: Path, line: str) -> None:
-    """Add one line in a single write, so that kernels which write at the same time do not mix their lines."""
+def append_entries(path: Path, entries: Iterable[dict[str, Any]]) -> None:
+    """Add lines in a single write, so that kernels which write at the same time do not mix their lines."""
+    lines = "".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in entries)
+    if not lines:
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
     try:
         start = "\n" if _ends_inside_a_line(handle) else ""
-        os.write(handle, f"{start}{line}\n".encode())
+        left = f"{start}{lines}".encode()
+        while left:
+            left = left[os.write(handle, left) :]
     finally:
         os.close(handle)
 
