@@ -1,4 +1,4 @@
-"""The progress report counts what is done, the minutes, what comes next; a record can be taken home and brought back."""
+"""The progress report counts what is done, the minutes, what comes next; a record can be taken home and back again."""
 
 import json
 
