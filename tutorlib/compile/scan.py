@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from tutorlib.compile.loop_body import changed, settled, with_states
-from tutorlib.compile.scan_op import Layout, build
+from tutorlib.compile.scan_op import build
+from tutorlib.compile.scan_run import Layout
 from tutorlib.compile.subgraph import closed, depending_on
 from tutorlib.compile.traced_body import tracing
 from tutorlib.compile.tree import Form, flatten

@@ -7,7 +7,6 @@ further operand of the op that holds it, so work that does not depend on the bod
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from tutorlib.compile.executor import Plan
 from tutorlib.compile.fgraph import clone, rebuilt
 from tutorlib.compile.rewrite import _constant_key, _frozen
+from tutorlib.compile.straight_line import as_function
 from tutorlib.core.autodiff import grad
 from tutorlib.core.aval import AVal, Dim
 from tutorlib.core.backend import common_device
@@ -37,13 +37,14 @@ Rewrite = Callable[[list[Symbol]], list[Symbol]]
 class Subgraph:
     """A closed graph: ``inputs`` (its own Input symbols) and ``outputs``. Equal ones compute the same."""
 
-    __slots__ = ("_at", "_code", "_key", "_nodes", "_plans", "inputs", "outputs")
+    __slots__ = ("_at", "_code", "_key", "_nodes", "_plans", "inputs", "loop", "outputs")
 
     def __init__(self, inputs: Sequence[Input], outputs: Sequence[Symbol]) -> None:
         self.inputs = list(inputs)
         self.outputs = list(outputs)
         self._nodes: list[Node] | None = None
         self._code: Any = None
+        self.loop: Any = None  # a scan over it as one function, kept by the scan
         self._at: dict[Any, Subgraph] = {}
         self._plans: dict[Any, Plan] = {}
         self._key: Any = None
@@ -146,7 +147,7 @@ class Subgraph:
         if xp is not np or len(self.nodes) > LONGEST_TEXT:
             return self._plainly
         if self._code is None:
-            self._code = _straight_line(self)
+            self._code = as_function(self.nodes, self.inputs, self.outputs)
         code, plainly = self._code, self._plainly
 
         def run(*arrays: Any) -> Sequence[Any]:
@@ -201,55 +202,6 @@ class Subgraph:
 
     def __repr__(self) -> str:
         return f"<graph of {len(self.nodes)} nodes>"
-
-
-def _transposed(axes: Any, x: Any) -> Any:
-    return x.transpose(axes)
-
-
-def _bound(node: Node) -> Callable[..., Any]:
-    """What computes a node from arrays of the host."""
-    if node.op.name == "transpose":  # np.transpose takes as long to find the method as the method takes
-        return partial(_transposed, node.attrs["axes"])
-    return partial(node.op.on_numpy, **node.attrs) if node.attrs else node.op.on_numpy
-
-
-def _straight_line(graph: Subgraph) -> Callable[..., Any]:
-    """The graph as one Python function of arrays: no loop over nodes, no lookup of slots."""
-    names: dict[int, str] = {}
-    space: dict[str, Any] = {}
-    last: dict[int, int] = {}
-    for position, node in enumerate(graph.nodes):
-        last.update({id(v): position for v in (*node.inputs, *node.outputs)})
-    last.update({id(v): len(graph.nodes) for v in graph.outputs})
-    free: list[str] = []
-    given = [f"a{i}" for i in range(len(graph.inputs))]
-    names.update({id(v): name for v, name in zip(graph.inputs, given, strict=True)})
-
-    def operand(v: Symbol) -> str:
-        if id(v) not in names:
-            assert isinstance(v, Constant), "a subgraph is closed"
-            names[id(v)] = f"c{len(names)}"
-            space[names[id(v)]] = v.value
-        return names[id(v)]
-
-    lines = []
-    for position, node in enumerate(graph.nodes):
-        space[f"f{position}"] = _bound(node)
-        call = f"f{position}({', '.join(map(operand, node.inputs))})"
-        # A name whose value is dead is taken again, which frees the value.
-        for v in {id(v): v for v in node.inputs}.values():
-            if v.node is not None and last[id(v)] == position:
-                free.append(names[id(v)])
-        for v in node.outputs:
-            names[id(v)] = free.pop() if free else f"v{len(names)}"
-        targets = ", ".join(names[id(v)] for v in node.outputs)
-        lines.append(f"    {targets} = {call}")
-        free += [names[id(v)] for v in node.outputs if last[id(v)] == position]
-    results = ", ".join(map(operand, graph.outputs))
-    text = "\n".join([f"def body({', '.join(given)}):", *lines, f"    return ({results}{',' if results else ''})"])
-    exec(text, space)
-    return space["body"]
 
 
 # ---- making them ----
