@@ -161,6 +161,15 @@ def test_a_label_that_is_no_class_is_refused_at_every_call(label):
         f(np.zeros((2, 3)), np.array([0, label]))
 
 
+def test_what_is_the_same_at_every_call_is_computed_once_and_warns_of_nothing():
+    x = tl.vector("x")
+    f = tl.function([x], [tl.mean(x), tl.grad(tl.mean(x), x)])
+    with np.errstate(all="raise"):
+        assert np.isnan(f(np.zeros(0))[0]) and f(np.zeros(0))[1].shape == (0,)
+        assert f(np.ones(4))[1].tolist() == [0.25] * 4
+    assert not any(step.node.op.name in ("count", "div") for step in scheduled(f).steps)
+
+
 # ---- whose arrays they are ----
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from tutorlib.compile.executor import Plan
 from tutorlib.compile.schedule import Schedule
 from tutorlib.core.aval import AVal
+from tutorlib.core.backend import quiet
 from tutorlib.core.errors import TutorlibError
 from tutorlib.core.graph import Node, Shared, Symbol, aval_of
 
@@ -80,7 +81,8 @@ class Schedules:
             shape = likes[id(new)][0] if id(new) in likes else np.shape(_present(new))
             if shape != variable.storage.value.shape:
                 return None
-        return Schedule(self._plan.nodes, self._inputs, self._outputs, self._updates, likes)
+        with quiet():
+            return Schedule(self._plan.nodes, self._inputs, self._outputs, self._updates, likes)
 
     def _shapes_follow(self, likes: dict[int, Any]) -> bool:
         """Whether every shape follows from those of the inputs: a mask's result, say, has another length every time."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from tutorlib.core.graph import Op
 from tutorlib.ops.define import elementwise, public
 from tutorlib.ops.elementwise import exp, expm1, neg, safe_mul, square, where
@@ -12,10 +14,20 @@ from tutorlib.ops.logic import gt
 from tutorlib.ops.special import as_floats, erfc, sigmoid
 from tutorlib.ops.trigonometry import tanh
 
+_clip: Any = getattr(getattr(getattr(np, "_core", np), "umath", np), "clip", None)
+
+
+def _relu(xp: Any, x: Any) -> Any:
+    # NumPy's clip is four times as quick as its maximum.
+    if xp is np and _clip is not None and type(x) is np.ndarray and x.dtype.kind == "f" and x.ndim:
+        return _clip(x, x.dtype.type(0), x.dtype.type(math.inf))
+    return xp.maximum(x, 0)
+
+
 relu: Op = elementwise(
     "relu",
     (lambda g, out, x: where(gt(x, 0), g, 0.0),),
-    forward=lambda xp, x: xp.maximum(x, 0),
+    forward=_relu,
     c="({0} > 0 || {0} != {0} ? {0} : 0)",
     doc="max(x, 0); slope 0 at 0.",
 )
