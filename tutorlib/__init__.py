@@ -56,6 +56,7 @@ _LAZY = {
     "check": "tutorlib.lessons",
     "predict": "tutorlib.lessons",
     "progress": "tutorlib.lessons.progress_report",
+    "quiz": "tutorlib.lessons.quiz",
 }
 
 
