@@ -282,15 +282,18 @@ def _record(
         observe.tell("on_rewrite", step)
 
 
-def _frozen(value: Any) -> Any:
+def frozen(value: Any) -> Any:
+    """An attribute in a form that can be compared and hashed: slices are neither on every Python."""
     if isinstance(value, slice):
         return ("slice", value.start, value.stop, value.step)
     if isinstance(value, tuple | list):
-        return tuple(map(_frozen, value))
+        return tuple(map(frozen, value))
     return (type(value).__name__, value)
 
 
-def _constant_key(constant: Constant) -> Any:
+def constant_key(constant: Constant) -> Any:
+    """What two constants have in common exactly if they are the same: kind and bytes; large arrays are told by
+    identity."""
     value = constant.value
     if constant.aval.weak:
         return ("weak", type(value).__name__, repr(value))
@@ -306,10 +309,10 @@ def _merge(graph: GraphState, log: RewriteLog, touch: Callable[[Node], None]) ->
     same: dict[int, Any] = {}
 
     def key_of(var: Symbol) -> Any:
-        return same.get(id(var)) or (_constant_key(var) if isinstance(var, Constant) else id(var))
+        return same.get(id(var)) or (constant_key(var) if isinstance(var, Constant) else id(var))
 
     for node in graph.nodes():
-        attrs = tuple(sorted((name, _frozen(value)) for name, value in node.attrs.items()))
+        attrs = tuple(sorted((name, frozen(value)) for name, value in node.attrs.items()))
         try:
             key = (node.op.name, id(node.op), attrs, tuple(map(key_of, node.inputs)))
             first = seen.setdefault(key, node)

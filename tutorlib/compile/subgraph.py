@@ -13,7 +13,7 @@ import numpy as np
 
 from tutorlib.compile.executor import Plan
 from tutorlib.compile.fgraph import clone, rebuilt
-from tutorlib.compile.rewrite import _constant_key, _frozen
+from tutorlib.compile.rewrite import constant_key, frozen
 from tutorlib.compile.straight_line import as_function
 from tutorlib.core.autodiff import grad
 from tutorlib.core.aval import AVal, Dim
@@ -178,12 +178,12 @@ class Subgraph:
 
             def name(v: Symbol) -> Any:
                 if id(v) not in number:
-                    number[id(v)] = ("constant", _constant_key(v)) if isinstance(v, Constant) else ("leaf", id(v))
+                    number[id(v)] = ("constant", constant_key(v)) if isinstance(v, Constant) else ("leaf", id(v))
                 return number[id(v)]
 
             rows = []
             for i, node in enumerate(self.nodes):
-                attrs = tuple(sorted((key, _frozen(value)) for key, value in node.attrs.items()))
+                attrs = tuple(sorted((key, frozen(value)) for key, value in node.attrs.items()))
                 rows.append((id(node.op), attrs, tuple(map(name, node.inputs))))
                 number.update({id(v): (i, v.index) for v in node.outputs})
             key = (len(self.inputs), tuple(rows), tuple(map(name, self.outputs)))
