@@ -253,7 +253,7 @@ def round(x: Any, decimals: int = 0) -> Any:
 
 # ---- choice ----
 
-_BITS = {2: np.int16, 4: np.int32, 8: np.int64}
+_BITS: dict[int, Any] = {2: np.int16, 4: np.int32, 8: np.int64}
 
 
 def _where_forward(xp: Any, condition: Any, x: Any, y: Any) -> Any:
