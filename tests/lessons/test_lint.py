@@ -24,7 +24,8 @@ def copy(tmp_path):
     shutil.copytree(HERE.source / NAME, folders.source / NAME)
     shutil.copy(HERE.glossary, folders.glossary)
     folders.built().mkdir(parents=True)
-    shutil.copy(HERE.notebook(NAME), folders.notebook(NAME))
+    for notebook in HERE.built().glob("*.ipynb"):
+        shutil.copy(notebook, folders.built())
     return folders
 
 
@@ -68,6 +69,7 @@ def test_the_committed_lessons_are_in_order():
         ("## What next", '<img src="picture.png">\n\n## What next', "has no alt text"),
         ("## What next", "[there](nowhere.ipynb)\n\n## What next", "links to nowhere.ipynb"),
         ("## What next", "[there](#Nowhere)\n\n## What next", "links to #Nowhere"),
+        ("(L03_static_graphs.ipynb)", "(nowhere.ipynb)", "links to nowhere.ipynb"),
         ("## What next", "line\n" * 31 + "\n## What next", "has 41 lines"),
         ("import tutorlib as tl\n", f"import tutorlib as tl  # {'x' * 80}\n", "a line of 105 characters"),
         (":key: ex3\n:tags: [exercise]", ":key: ex3\n:tags: []", "not the tag exercise"),

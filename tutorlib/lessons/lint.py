@@ -61,6 +61,7 @@ def _source_problems(lesson: Lesson, folders: LessonFolders) -> Iterator[tuple[i
     yield from heading_problems(lesson)
     yield from exercise_problems(lesson)
     yield from widget_problems(lesson)
+    yield from prerequisite_problems(lesson, folders)
     for cell in lesson.cells:
         yield from length_problems(cell)
         if cell.kind == "prose":
@@ -146,9 +147,15 @@ def link_problems(cell: Cell, lesson: Lesson, folders: LessonFolders) -> Iterato
         file, _, anchor = target.partition("#")
         if re.match(r"[a-z]+:", target):
             continue
-        there = folders.built() / file
-        if (file and not there.exists()) or (not file and anchor not in headings):
+        if (file and not (folders.built() / file).exists()) or (not file and anchor not in headings):
             yield cell.line, message("lessons.lint.broken_link", key=cell.key, target=target)
+
+
+def prerequisite_problems(lesson: Lesson, folders: LessonFolders) -> Iterator[tuple[int, str]]:
+    """The front matter's links to earlier lessons lead to notebooks."""
+    for target in LINK.findall(" ".join(lesson.front["prerequisites"])):
+        if not (folders.built() / target).exists():
+            yield 1, message("lessons.lint.broken_link", key="prerequisites", target=target)
 
 
 def _built_problems(lesson: Lesson, fresh: dict[str, Any], built: Path) -> Iterator[str]:
