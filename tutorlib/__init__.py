@@ -48,6 +48,7 @@ _LAZY = {
     "explain": "tutorlib.tools.explain",
     "latex": "tutorlib.tools.latex",
     "nan_guard": "tutorlib.tools.nan_guard",
+    "profile": "tutorlib.tools.profile",
     "load_graph": "tutorlib.tools.serialize",
     "load_values": "tutorlib.tools.serialize",
     "save_graph": "tutorlib.tools.serialize",
