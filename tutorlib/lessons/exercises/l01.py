@@ -371,6 +371,9 @@ def topological_order(result):
 #: missing
 def topological_order(result):
     return []
+#: foreign
+def topological_order(result):
+    return [*tl.toposort([result]), (result + 1).node]
 #: not_a_list
 def topological_order(result):
     return set(tl.toposort([result]))
