@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from tests.lessons.answers import RIGHT
 from tutorlib.lessons.exercise import Exercise, cases, close, diagnose
 from tutorlib.lessons.grading import witness
 from tutorlib.lessons.grading.files import ResultFolder
-from tutorlib.lessons.grading.process import Limits, Stopped, Worker
+from tutorlib.lessons.grading.process import Limits, Stopped, Worker, sandbox
 from tutorlib.lessons.grading.report import grades_csv
 from tutorlib.lessons.grading.run import run_settings, slug
 from tutorlib.lessons.grading.run_one import Grader
@@ -211,6 +212,29 @@ def test_a_worker_that_gives_no_answer_is_stopped(code, why):
 def test_a_worker_can_be_wrapped_in_another_command():
     code = "import os\nraise ValueError(os.environ.get('WRAPPED'))"
     assert said_by(code, wrap=["env", "WRAPPED=yes"]) == "yes"
+
+
+isolated = pytest.mark.skipif(not sandbox(), reason="this system has no user namespaces")
+
+
+@isolated
+def test_in_a_sandbox_the_grader_cannot_be_ended():
+    assert said_by("import os\nraise ValueError(os.getppid())", wrap=sandbox()) == "0"
+
+
+@isolated
+def test_in_a_sandbox_there_is_no_network():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        code = f"import socket\nsocket.create_connection(('127.0.0.1', {server.getsockname()[1]}), 5)"
+        assert "unreachable" in said_by(code, wrap=sandbox())
+
+
+@isolated
+def test_in_a_sandbox_a_process_that_left_its_group_ends_too():
+    code = "import subprocess\nsubprocess.Popen(['setsid', 'sleep', '600.5150'])\nraise ValueError('started')"
+    assert said_by(code, wrap=sandbox()) == "started"
+    commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+    assert not any(b"600.5150" in command for command in commands)
 
 
 def test_a_run_that_was_killed_goes_on_where_it_was(tmp_path):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tutorlib.lessons.grading import report
 from tutorlib.lessons.grading.files import ResultFolder
-from tutorlib.lessons.grading.process import Limits
+from tutorlib.lessons.grading.process import Limits, sandbox
 from tutorlib.lessons.grading.run import Lessons, Result, Work, grade_class, read_work, run_settings, slug
 from tutorlib.lessons.grading.run_one import LessonBroken
 from tutorlib.lessons.grading.similarity import alike
@@ -32,7 +32,7 @@ def register(subparsers: argparse._SubParsersAction) -> None:
     add("--cell-timeout", type=float, default=20.0, metavar="SECONDS", help=message("lessons.grade_timeout"))
     add("--memory", type=int, default=2048, metavar="MB", help=message("lessons.grade_memory"))
     add("--out", type=Path, metavar="DIR", help=message("lessons.grade_out"))
-    add("--wrap", default="", metavar="COMMAND", help=message("lessons.grade_wrap"))
+    add("--wrap", metavar="COMMAND", help=message("lessons.grade_wrap"))
     add("--similar", action="store_true", help=message("lessons.grade_similar"))
     parser.set_defaults(run=run)
 
@@ -46,12 +46,15 @@ def run(arguments: argparse.Namespace) -> int:
     out = arguments.out or folder.with_name(f"{folder.name}-grades")
     if out.resolve() == folder or folder in out.resolve().parents:
         return _stop(message("lessons.grade_out_inside"))
+    wrap = sandbox() if arguments.wrap is None else tuple(shlex.split(arguments.wrap))
+    if not wrap:
+        print(message("lessons.grade_not_isolated"), file=sys.stderr)
     limits = Limits(cell_seconds=arguments.cell_timeout, memory=arguments.memory << 20)
     try:
         folders = find_folders()
         settings = run_settings(out, arguments.seed, limits)
         with tempfile.TemporaryDirectory(prefix="tutorlib-grade-") as cache:
-            lessons = Lessons(folders, settings["seed"], limits, tuple(shlex.split(arguments.wrap)), Path(cache))
+            lessons = Lessons(folders, settings["seed"], limits, wrap, Path(cache))
             read = [read_work(submission, lessons, arguments.lesson) for submission in submissions]
             works = [work for work in read if work is not None]
             digests = {lesson: lessons.template(lesson).digest for lesson in _lessons_of(works)}
