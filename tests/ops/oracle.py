@@ -26,8 +26,8 @@ import jax.numpy as jnp
 
 jax.config.update("jax_enable_x64", True)
 
-# How `tl.function` is called in each static mode.
-STATIC_MODES: dict[str, dict[str, Any]] = {"static": {}}
+# How `tl.function` is called in each static mode: with rewrites, and without.
+STATIC_MODES: dict[str, dict[str, Any]] = {"static": {}, "static, as written": {"mode": "plain"}}
 MODES = ("dynamic", *STATIC_MODES)
 
 quick = settings(max_examples=25, deadline=None, derandomize=True)
