@@ -136,6 +136,20 @@ def test_a_second_run_grades_nothing_again_and_keeps_an_edited_table(graded, mon
     assert (graded / "grades.kept-1.csv").read_text(encoding="utf-8") == "my own marks\n"
 
 
+@pytest.mark.parametrize("options", [["--lesson", "L99"], ["--out", "{}/class/L04/out"]], ids=["lesson", "out"])
+def test_a_command_that_makes_no_sense_says_so_and_writes_nothing(options, tmp_path, capsys):
+    folder = tmp_path / "class" / "L04"
+    hand_in(folder, ["correct"], FOLDERS)
+    assert grade(folder, *(option.format(tmp_path) for option in options)) == 1
+    assert capsys.readouterr().err.count("\n") <= 2
+    assert [path.name for path in folder.parent.rglob("*") if path.is_file()] == ["correct.ipynb"]
+
+
+def test_a_folder_without_notebooks_is_named(tmp_path, capsys):
+    assert grade(tmp_path) == 1
+    assert str(tmp_path) in capsys.readouterr().err
+
+
 def counting(calls, function):
     def count(self):
         calls.append(self)

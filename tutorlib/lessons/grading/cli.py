@@ -52,11 +52,14 @@ def run(arguments: argparse.Namespace) -> int:
     limits = Limits(cell_seconds=arguments.cell_timeout, memory=arguments.memory << 20)
     try:
         folders = find_folders()
+        folders.sources([arguments.lesson] if arguments.lesson else None)
         settings = run_settings(out, arguments.seed, limits)
         with tempfile.TemporaryDirectory(prefix="tutorlib-grade-") as cache:
             lessons = Lessons(folders, settings["seed"], limits, wrap, Path(cache))
             read = [read_work(submission, lessons, arguments.lesson) for submission in submissions]
             works = [work for work in read if work is not None]
+            if not works:
+                return _stop(message("lessons.grade_nothing", folder=arguments.folder))
             digests = {lesson: lessons.template(lesson).digest for lesson in _lessons_of(works)}
 
             def told(number: int, result: Result) -> None:
@@ -67,6 +70,9 @@ def run(arguments: argparse.Namespace) -> int:
             results = grade_class(works, lessons.grade, out / "results", everything, arguments.workers, told)
     except (LessonBroken, NoLessonsHere, SourceError) as problem:
         return _stop(str(problem))
+    except KeyboardInterrupt:
+        _stop(message("lessons.grade_stopped"))
+        return 130
     write_reports(ResultFolder(out), works, results, lessons, similar=arguments.similar)
     print(message("lessons.grade_done", n=len(results), out=out))
     return 0
