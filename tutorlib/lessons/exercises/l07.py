@@ -131,7 +131,7 @@ def judge_trainer(make_trainer: Any, rng: np.random.Generator) -> None:
         all_alike=close(after, np.full(after.shape, after[0])),
         untouched=untouched,
         probabilities=bool((after >= 0).all() and (after <= 1).all() and np.mean((after > 0.5) == truth) > 0.7),
-        upside_down=right < 0.3,
+        upside_down=right < 0.1,
         straight=right > 0.8,
         otherwise="too_few",
     )

@@ -175,7 +175,7 @@ def make_trainer(score, loss_of, start):
     weights = {name: tl.shared(value, name=name) for name, value in start.items()}
     cost = loss_of(x, y, weights)
     slopes = tl.grad(cost, list(weights.values()))
-    updates = [(w, w - 0.2 * g) for w, g in zip(weights.values(), slopes)]
+    updates = [(w, w - 0.1 * g) for w, g in zip(weights.values(), slopes)]
     return tl.function([x, y], cost, updates=updates), tl.function([x], score(x, weights))
 #: all_alike
 def make_trainer(score, loss_of, start):
