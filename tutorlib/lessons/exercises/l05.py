@@ -12,7 +12,8 @@ import numpy as np
 
 import tutorlib as tl
 from tutorlib.lessons.choice import choice
-from tutorlib.lessons.exercise import Exercise, Miss, cases, close, diagnose
+from tutorlib.lessons.exercise import Exercise, Miss, close, diagnose
+from tutorlib.lessons.exercises import l05_wrong
 from tutorlib.lessons.oracle import one_value
 
 Program = Callable[[Any], Any]
@@ -182,215 +183,25 @@ EXERCISES = (
         key="L05.ex1",
         answer="slope_past",
         judge=judge_slope,
-        wrong_answers=cases("""
-#: returns_value
-def slope_past(start, limit):
-    product = start
-    while product <= limit:
-        product = product * start
-    return product
-#: one_factor_only
-def slope_past(start, limit):
-    x = tl.tensor(start, requires_grad=True)
-    product = x
-    while product <= limit:
-        product = product.item() * x
-    product.backward()
-    return x.grad.item()
-#: one_factor_only
-def slope_past(start, limit):
-    x = tl.tensor(start, requires_grad=True)
-    product = x
-    while product <= limit:
-        product = product * start
-    product.backward()
-    return x.grad
-#: one_round_more
-def slope_past(start, limit):
-    x = tl.tensor(start, requires_grad=True)
-    product = x
-    while product <= limit:
-        product = product * x
-    (product * x).backward()
-    return x.grad.item()
-#: one_round_less
-def slope_past(start, limit):
-    x = tl.tensor(start, requires_grad=True)
-    product = x
-    while product * x <= limit:
-        product = product * x
-    product.backward()
-    return x.grad.item()
-#: always_as_many
-def slope_past(start, limit):
-    x = tl.tensor(start, requires_grad=True)
-    (x * x * x).backward()
-    return x.grad.item()
-#: wrong_slope
-def slope_past(start, limit):
-    return 405.0
-#: raised
-def slope_past(start, limit):
-    x = tl.tensor(start)
-    product = x
-    while product <= limit:
-        product = product * x
-    product.backward()
-    return x.grad.item()
-#: call_returns_none
-def slope_past(start, limit):
-    x = tl.tensor(start, requires_grad=True)
-    (x * x).backward()
-#: not_a_function
-slope_past = 405.0
-"""),
+        wrong_answers=l05_wrong.SLOPE,
     ),
     Exercise(
         key="L05.ex2",
         answer="count_nodes",
         judge=judge_count,
-        wrong_answers=cases("""
-#: counts_leaves
-def count_nodes(program, value):
-    return len(tl.toposort([program(tl.tensor(value, requires_grad=True))])) + 1
-#: counts_unused
-def count_nodes(program, value):
-    class Counter(tl.Observer):
-        n = 0
-        def on_node(self, node):
-            self.n += 1
-    with tl.observe(Counter()) as counter:
-        program(tl.tensor(value, requires_grad=True))
-    return counter.n
-#: counts_paths
-def count_nodes(program, value):
-    def count(tensor):
-        if not isinstance(tensor, tl.Tensor) or tensor.node is None:
-            return 0
-        return 1 + sum(count(v) for v in tensor.inputs)
-    return count(program(tl.tensor(value, requires_grad=True)))
-#: nothing_recorded
-def count_nodes(program, value):
-    return len(tl.toposort([program(tl.tensor(value))]))
-#: always_as_many
-def count_nodes(program, value):
-    return 7
-#: wrong_count
-def count_nodes(program, value):
-    return int(value)
-#: returned_none
-def count_nodes(program, value):
-    print(program(tl.tensor(value, requires_grad=True)))
-#: not_a_function
-count_nodes = 7
-"""),
+        wrong_answers=l05_wrong.COUNT,
     ),
     Exercise(
         key="L05.ex3",
         answer="losses_of",
         judge=judge_losses,
-        wrong_answers=cases("""
-#: keeps_graphs
-def losses_of(model, batches):
-    losses = []
-    for batch in batches:
-        loss = model(batch)
-        losses.append(loss)
-        del loss
-    return losses
-#: frees_late
-def losses_of(model, batches):
-    losses = [model(batch) for batch in batches]
-    return [loss.item() for loss in losses]
-#: went_backward
-def losses_of(model, batches):
-    losses = []
-    for batch in batches:
-        loss = model(batch)
-        loss.backward()
-        losses.append(loss.item())
-    return losses
-#: only_one
-def losses_of(model, batches):
-    for batch in batches:
-        loss = model(batch)
-    return [loss.item()]
-#: wrong_losses
-def losses_of(model, batches):
-    return [model(batches[0]).item() for batch in batches]
-#: not_a_list
-def losses_of(model, batches):
-    return sum(model(batch).item() for batch in batches)
-#: returned_none
-def losses_of(model, batches):
-    [model(batch).item() for batch in batches]
-#: not_a_function
-losses_of = [1.0, 2.0]
-"""),
+        wrong_answers=l05_wrong.LOSSES,
     ),
     Exercise(
         key="L05.ex4",
         answer="record_events",
         judge=judge_events,
-        wrong_answers=cases("""
-#: only_forward
-def record_events(program, value):
-    events = []
-    class Recorder(tl.Observer):
-        def on_node(self, node):
-            events.append(("forward", node.op.name))
-        def on_vjp(self, node, cotangent, grads):
-            events.append(("backward", node.op.name))
-    with tl.observe(Recorder()):
-        result = program(tl.tensor(value, requires_grad=True))
-    result.backward()
-    return events
-#: only_backward
-def record_events(program, value):
-    events = []
-    class Recorder(tl.Observer):
-        def on_vjp(self, node, cotangent, grads):
-            events.append(("backward", node.op.name))
-    with tl.observe(Recorder()):
-        program(tl.tensor(value, requires_grad=True)).backward()
-    return events
-#: nothing_seen
-def record_events(program, value):
-    events = []
-    class Recorder(tl.Observer):
-        def on_node(self, node):
-            events.append(("forward", node.op.name))
-    Recorder()
-    program(tl.tensor(value, requires_grad=True)).backward()
-    return events
-#: same_direction
-def record_events(program, value):
-    ahead, back = [], []
-    class Recorder(tl.Observer):
-        def on_node(self, node):
-            ahead.append(("forward", node.op.name))
-        def on_vjp(self, node, cotangent, grads):
-            back.insert(0, ("backward", node.op.name))
-    with tl.observe(Recorder()):
-        program(tl.tensor(value, requires_grad=True)).backward()
-    return ahead + back
-#: from_the_graph
-def record_events(program, value):
-    names = [n.op.name for n in tl.toposort([program(tl.tensor(value, requires_grad=True))])]
-    return [("forward", n) for n in names] + [("backward", n) for n in reversed(names)]
-#: wrong_events
-def record_events(program, value):
-    return [("forward", "mul"), ("backward", "mul")]
-#: not_a_list
-def record_events(program, value):
-    program(tl.tensor(value, requires_grad=True)).backward()
-    return "forward mul backward mul"
-#: returned_none
-def record_events(program, value):
-    program(tl.tensor(value, requires_grad=True)).backward()
-#: not_a_function
-record_events = [("forward", "mul"), ("backward", "mul")]
-"""),
+        wrong_answers=l05_wrong.EVENTS,
     ),
     Exercise(
         key="L05.ex5",
@@ -398,15 +209,6 @@ record_events = [("forward", "mul"), ("backward", "mul")]
         judge=choice("L05.ex5 what is left of the loop?", tuple("abcd"), LEFT),
         options=tuple("abcd"),
         quiz=True,
-        wrong_answers=cases("""
-#: says_loop_kept
-choice = "a"
-#: says_one_graph
-choice = "c"
-#: says_all_branches
-choice = "d"
-#: unknown_option
-choice = "two"
-"""),
+        wrong_answers=l05_wrong.LEFT_BEHIND,
     ),
 )
