@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tutorlib as tl
+from tutorlib.compile.head import head
 from tutorlib.core.operators import OPS
 from tutorlib.ops.define import TABLE
 from tutorlib.ops.formulas import formula
@@ -41,6 +42,8 @@ OWN_INPUTS = {
 OWN_CALLS = {"cast": lambda x: tl.cast(x, "float32").astype("float64"), "round": lambda x: tl.round(x)}
 
 EXAMPLES = {
+    # loops that stop early
+    "head": (lambda x: head(x, x[:1]), T),
     # reductions
     "sum": (lambda x: tl.sum(x, axis=(0, 2)), T),
     "mean": (lambda x: tl.mean(x, axis=-1, keepdims=True), T),

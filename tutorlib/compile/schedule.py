@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from tutorlib.compile.bound import Bound, Call, direct_call, thin
 from tutorlib.compile.buffers import SHAPE_ONLY, Buffers, Like, Lives, direct_updates, is_view
-from tutorlib.compile.lower import Bound, Call, direct_call, lowered, several, thin
+from tutorlib.compile.lower import lowered, several
 from tutorlib.compile.poison import speculation
 from tutorlib.compile.tiles import Tiles, grouped
 from tutorlib.core.backend import silence, unsilence

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from tutorlib.compile.bound import Bound, thin
 from tutorlib.compile.buffers import SHAPE_ONLY, Buffers, Like, Lives
-from tutorlib.compile.lower import Bound, lowered, one_ufunc, thin
+from tutorlib.compile.lower import lowered, one_ufunc
 from tutorlib.core.graph import Node, Shared, Symbol
 
 # Below so many elements a whole array stays in the cache anyway.

@@ -86,6 +86,8 @@ FORMULAS: dict[str, Formula] = {
     "broadcast_to": _row("z = x, stretched", f"{_X}, summed over the stretched axes"),
     "broadcast_like": _row("z = x, stretched to the shape of y", f"{_X}, summed over the stretched axes", ""),
     "unbroadcast": _row("z = x, summed to the shape of y", f"{_X}, stretched to the shape of x", ""),
+    "head": _row("z = the first rows of x, as many as y has", "∂L/∂x = ∂L/∂z above rows of 0", ""),
+    "unhead": _row("z = x above rows of 0, as many rows as y has", "∂L/∂x = the first rows of ∂L/∂z", ""),
     "concatenate": _row("z = parts joined", "each part gets its piece of ∂L/∂z"),
     "part": _row("z = a piece of x", "∂L/∂x = ∂L/∂z in its place, 0 elsewhere"),
     "getitem": _row("z = x[index]", "∂L/∂x = ∂L/∂z added at index, 0 elsewhere"),

@@ -1,0 +1,78 @@
+"""What a bound call is, and the small constants that bound calls share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+# Rows no longer than this may be added without pairing.
+SHORT = 1024
+Call = Callable[[], Any]
+Scratch = Callable[[tuple[int, ...], Any], np.ndarray]
+
+
+class Bound(NamedTuple):
+    """A call, and how it reads in the printed program: operands as {0} {1} …, the result as {out}, scratch as {tmp}.
+
+    ``strict``, where there is one, is what to call instead when a cotangent of zero met an infinity: see
+    ``_protected``.
+    """
+
+    call: Call
+    text: str
+    strict: Call | None = None
+
+
+def direct_call(function: Any) -> Any:
+    """A NumPy function without the look-out for array classes other than NumPy's: half its cost on small arrays."""
+    return getattr(function, "_implementation", function)
+
+
+DOT, COPYTO = direct_call(np.dot), direct_call(np.copyto)
+CLIP: Any = getattr(getattr(getattr(np, "_core", np), "umath", np), "clip", None)
+# Ufuncs that take their buffer by keyword only.
+BY_KEYWORD = frozenset({np.maximum, np.minimum})
+BITS: dict[int, np.dtype[Any]] = {2: np.dtype("int16"), 4: np.dtype("int32"), 8: np.dtype("int64")}
+
+
+def number_as_array(value: Any, like: Any) -> Any:
+    """A Python number as a 0-d array of the dtype it takes beside ``like``: a ufunc call with one costs half."""
+    if type(value) in (int, float) and isinstance(like, np.ndarray) and like.dtype.kind == "f":
+        return constant(value, like.dtype)
+    return value
+
+
+def constant(value: Any, dtype: Any) -> np.ndarray:
+    # By its text: 0.0 and -0.0 are equal, and 1 and True are.
+    return constant_of(repr(value), dtype)
+
+
+@lru_cache(maxsize=1024)
+def constant_of(text: str, dtype: Any) -> np.ndarray:
+    array = np.asarray(float(text), dtype)
+    array.flags.writeable = False
+    return array
+
+
+@lru_cache(maxsize=64)
+def whole(value: int, dtype: Any) -> np.ndarray:
+    array = np.asarray(value, dtype)
+    array.flags.writeable = False
+    return array
+
+
+@lru_cache(maxsize=64)
+def ones_of(n: int, dtype: Any) -> np.ndarray:
+    array = np.ones(n, dtype)
+    array.flags.writeable = False
+    return array
+
+
+def thin(value: Any) -> Any:
+    """An array that repeats one element as that element: a stretched number is a number."""
+    if isinstance(value, np.ndarray) and value.size > 1 and not any(value.strides):
+        return value[(0,) * value.ndim + (Ellipsis,)]
+    return value
