@@ -2,8 +2,8 @@
 
 Rules of descent are compared with the same rules written down in plain NumPy, on losses whose gradients are known; the
 wrong rules that learners write stand beside the right one, so that a wrong path can be named. The optimiser of dynamic
-mode is compared with static training itself. The wrong answers stand in `l07_wrong.py`, what is *said* about a
-misconception in the message table.
+mode is compared with static training itself. The wrong answers stand in `l07_wrong_updates.py` and
+`l07_wrong_training.py`, what is *said* about a misconception in the message table.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from tutorlib.core.observe import Observer
 from tutorlib.lessons.choice import choice
 from tutorlib.lessons.descent import CALLS, Bowl, Rule, all_close, rules_of_momentum
 from tutorlib.lessons.exercise import Exercise, Miss, cases, close, diagnose
-from tutorlib.lessons.exercises import l07_wrong
+from tutorlib.lessons.exercises import l07_wrong_training, l07_wrong_updates
 from tutorlib.lessons.moons import draw_start, loss_of, score, trained_static, two_moons
 from tutorlib.lessons.oracle import callable_or_miss, one_value
 
@@ -190,25 +190,25 @@ EXERCISES = (
         key="L07.ex1",
         answer="sgd_updates",
         judge=judge_sgd,
-        wrong_answers=l07_wrong.SGD,
+        wrong_answers=l07_wrong_updates.SGD,
     ),
     Exercise(
         key="L07.ex2",
         answer="momentum_updates",
         judge=judge_momentum,
-        wrong_answers=l07_wrong.MOMENTUM,
+        wrong_answers=l07_wrong_updates.MOMENTUM,
     ),
     Exercise(
         key="L07.ex3",
         answer="make_trainer",
         judge=judge_trainer,
-        wrong_answers=l07_wrong.TRAINER,
+        wrong_answers=l07_wrong_training.TRAINER,
     ),
     Exercise(
         key="L07.ex4",
         answer="make_optimizer",
         judge=judge_optimizer,
-        wrong_answers=l07_wrong.OPTIMIZER,
+        wrong_answers=l07_wrong_training.OPTIMIZER,
     ),
     Exercise(
         key="L07.ex5",
