@@ -81,7 +81,8 @@ def lower_put_label(node: Node, operands: Sequence[Any], out: np.ndarray, scratc
         return None
     rows, classes = out.shape
     starts, flat, unsigned = np.arange(rows) * classes, out.reshape(-1), labels.view(np.uint64)
-    places, largest = np.empty_like(starts), np.maximum.reduce
+    places = np.empty_like(starts)
+    largest: Any = np.maximum.reduce
 
     def call() -> None:
         if largest(unsigned) >= classes:

@@ -308,10 +308,14 @@ def broadcast_to(x: Any, shape: Any) -> Any:
     return _broadcast_to(x, shape=_shape_of(shape, "broadcast_to"))
 
 
+# NumPy's stubs know fewer forms of this call than NumPy does.
+_add_up: Any = np.add.reduce
+
+
 def _unbroadcast_forward(xp: Any, g: Any, like: Any) -> Any:
     extra = g.ndim - like.ndim
     if xp is np and extra == 1 and g.shape[1:] == like.shape:  # a bias: what np.sum calls in the end
-        return np.add.reduce(g, 0)
+        return _add_up(g, 0)
     if extra > 0:
         g = xp.sum(g, axis=tuple(range(extra)))
     axes = tuple(i for i, (have, want) in enumerate(zip(g.shape, like.shape, strict=True)) if want == 1 and have != 1)
