@@ -300,3 +300,20 @@ def test_eval_never_hands_out_the_stored_array():
     s = tl.shared([1.0, 2.0])
     s.eval()[...] = -1.0
     assert s.get_value().tolist() == [1.0, 2.0]
+
+
+def test_ten_thousand_training_steps_leave_nothing_behind():
+    import gc
+
+    x, w = tl.matrix("x"), tl.shared([0.1, 0.2, 0.3], name="w")
+    loss = (tl.tanh(x @ w) ** 2).mean()
+    step = tl.function([x], loss, updates=[(w, w - 0.01 * tl.grad(loss, w))])
+
+    def objects_after(steps):
+        for _ in range(steps):
+            step(np.ones((4, 3)))
+        gc.collect()
+        return len(gc.get_objects())
+
+    few = objects_after(20)
+    assert objects_after(10_000) <= few + 20

@@ -1,5 +1,5 @@
-"""The whole op table, checked the same way: shapes and dtypes worked out without data, derivatives of order one and two
-against differences, both modes, narrow floats, empty and single-element axes.
+"""The whole op table, checked the same way: shapes and dtypes worked out without data, derivatives of orders one to
+three against differences, both modes, narrow floats, empty and single-element axes.
 
 An example is an expression that uses an op. An op may also stand in an example's gradient: what undoes it is checked
 there. A new op needs one entry in EXAMPLES, or, where these checks mean nothing for it, a reason in ELSEWHERE.
@@ -184,13 +184,13 @@ def weigh(outputs):
     return total
 
 
-def derivatives(fn, variables):
-    """The outputs; the gradients of their weighted sum; the gradients of the weighted sum of those."""
+def derivatives(fn, variables, order=2):
+    """The outputs; the gradients of their weighted sum; the gradients of the weighted sum of those; and so on."""
     floats = [v for v in variables if v.dtype.kind == "f"]
     outputs = results(fn, variables)
     levels = [outputs]
     cost = weigh(outputs)
-    while cost is not None and len(levels) < 3:
+    while cost is not None and len(levels) <= order:
         levels.append(list(tl.grad(cost, floats, disconnected="zero")))
         cost = weigh(levels[-1])
     return levels
@@ -223,13 +223,13 @@ def test_shape_and_dtype_worked_out_without_data_are_those_of_the_result(name):
 
 
 @every_case
-def test_derivatives_of_order_one_and_two_are_those_that_differences_show(name):
+def test_derivatives_of_order_one_to_three_are_those_that_differences_show(name):
     fn, *arrays = CASES[name]
     if name in FLAT or name == "cast":
         pytest.skip("flat by convention, or not exact enough for differences")
     floats = [i for i, a in enumerate(arrays) if a.dtype.kind == "f"]
     directions = [np.random.default_rng(5 + i).normal(size=arrays[i].shape) for i in floats]
-    levels = derivatives(fn, leaves(arrays))
+    levels = derivatives(fn, leaves(arrays), order=3)
 
     def at(t):
         moved = list(arrays)
