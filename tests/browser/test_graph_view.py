@@ -7,9 +7,11 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+import tutorlib as tl
 from tests.browser.harness import fixture
 from tests.browser.sample_specs import wide_graph
 from tutorlib.messages import table
+from tutorlib.viz.graph_spec import graph_spec
 
 pytestmark = pytest.mark.browser
 
@@ -34,6 +36,18 @@ def test_every_node_is_a_tree_item_with_its_place_and_its_words(widgets):
     assert first.get_attribute("aria-label").startswith("x, input, shape ()")
     assert first.get_attribute("aria-level") == "6"
     assert (first.get_attribute("aria-posinset"), first.get_attribute("aria-setsize")) == ("1", "2")
+
+
+def test_a_gradient_before_backward_is_called_not_computed_never_zero(widgets):
+    x = tl.tensor(2.0, requires_grad=True, name="x")
+    spec = graph_spec(x * x)
+    waiting = [n["id"] for n in spec["graph"]["nodes"] if n.get("note")]
+    assert waiting
+    page = widgets.graph(spec)
+    for name in waiting:
+        expect(node(page, name).locator(".tl-value")).to_have_text(table("widgets")["widgets.not_computed"])
+    node(page, waiting[0]).click()
+    expect(page.locator(".tl-panel")).to_contain_text(table("widgets")["widgets.not_computed"])
 
 
 def test_the_whole_graph_is_in_the_window_at_first(widgets):

@@ -51,7 +51,8 @@ function valueSection(index, id, step, t) {
       ...valueView(value, t));
   }
   const later = stateOf(index, id, step) === "future";
-  return section(t("ui_value"), h("p", { class: "tl-note" }, t(later ? "ui_value_later" : "ui_value_none")));
+  const why = index.nodes.get(id).note || t(later ? "ui_value_later" : "ui_value_none");
+  return section(t("ui_value"), h("p", { class: "tl-note" }, why));
 }
 
 function gradientSection(index, id, step, t, go) {

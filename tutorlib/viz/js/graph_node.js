@@ -34,9 +34,9 @@ export function faceName(node) {
   return { letter: words.includes(letter) || label.startsWith("∂") ? "" : letter, label };
 }
 
-/** What line 3 shows for a value: {text} for few numbers, else {thumb, text}. */
-export function faceValue(value) {
-  if (!value) return { text: "" };
+/** What line 3 shows for a value: {text} for few numbers, else {thumb, text}; without one, why there is none. */
+export function faceValue(value, note = "") {
+  if (!value) return { text: note };
   const few = value.shape.length < 2 && (value.stats?.size ?? 0) <= SMALL;
   if (few || !value.thumb) return { text: value.text };
   return { text: value.stats?.mean == null ? "" : `μ ${short(value.stats.mean, 3)}`, thumb: value.thumb };
@@ -73,20 +73,21 @@ export function drawNode(node, box, { id, place, hatch }) {
   });
   const g = s("g", { class: `tl-node tl-k-${node.kind}`, "data-node": node.id },
     ...outline(node.kind, box), alert, face, badge, item);
-  let shown = null;
+  let shown = false;
   const show = (value, bad) => {
     g.classList.toggle("tl-bad", bad || node.kind === "error");
     if (shown === value || h < 54) return;
     shown = value;
     for (const old of face.querySelectorAll(".tl-value")) old.remove();
-    face.append(...drawValue(value, middle, at(2), room));
+    face.append(...drawValue(value, node.note, middle, at(2), room));
   };
   return { g, item, show };
 }
 
-function drawValue(value, middle, baseline, room) {
-  const { text: words, thumb } = faceValue(value);
-  if (!thumb) return words ? [text(middle, baseline, VALUE_SIZE, "tl-value", fitText(words, room, VALUE_SIZE))] : [];
+function drawValue(value, note, middle, baseline, room) {
+  const { text: words, thumb } = faceValue(value, note);
+  const size = value ? VALUE_SIZE : TYPE_SIZE;
+  if (!thumb) return words ? [text(middle, baseline, size, "tl-value", fitText(words, room, size))] : [];
   const wide = words && room >= THUMB_WIDTH + 62;
   const left = wide ? middle - (THUMB_WIDTH + 58) / 2 : middle - THUMB_WIDTH / 2;
   const image = s("image", {
