@@ -80,6 +80,14 @@ def test_what_makes_a_gradient_zero(cost, op, words):
     assert words in str(found)
 
 
+def test_a_zero_that_comes_of_an_overflow_is_not_passed_off_as_the_truth():
+    x = leaf([1000.0])
+    found = tl.explain(x, cost=tl.log(1 + tl.exp(x)).sum())
+    assert found.verdict == "zero"
+    assert "exp" in [n.op.name for n in found.causes]
+    assert "the true gradient is not 0" in str(found)
+
+
 def test_parts_that_cancel():
     x = leaf(3.0)
     assert "cancel" in str(tl.explain(x, cost=x * 2 - x * 2))

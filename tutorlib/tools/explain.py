@@ -203,9 +203,9 @@ class _Slice:
             count, size, what = _bad(leaf._data) if isinstance(leaf, Tensor) and leaf.dtype.kind == "f" else (0, 0, "")
             if count:
                 return message("explain.nan_leaf", name=label(leaf), what=what, count=count, size=size), None
-        for node in self.forward:
-            if node._data.dtype.kind == "f" and _bad(node._data)[0] and _all_finite(_arrays(node)):
-                return self._bad_sentence("explain.nan_forward", node, node._data), node
+        overflow = self._first_overflow()
+        if overflow is not None:
+            return self._bad_sentence("explain.nan_forward", overflow, overflow._data), overflow
         for node, parts in self.parts:
             if _bad(self.cotangents[id(node)])[0]:
                 continue
@@ -213,6 +213,11 @@ class _Slice:
                 if _bad(part)[0]:
                     return self._bad_sentence("explain.nan_backward", node, part), node
         return message("explain.nan_seed"), None
+
+    def _first_overflow(self) -> Any:
+        """The first op of the forward pass that made NaN or infinity out of finite numbers, or None."""
+        floats = (node for node in self.forward if node._data.dtype.kind == "f")
+        return next((node for node in floats if _bad(node._data)[0] and _all_finite(_arrays(node))), None)
 
     def _bad_sentence(self, id: str, node: Any, array: Any) -> str:
         count, size, what = _bad(array)
@@ -235,7 +240,11 @@ class _Slice:
                 guilty.append(node)
         if not guilty:
             return Explanation("zero", (head, message("explain.zero_cancel", name=self.name)))
-        said = tuple(_zero_sentence(node, self.cotangents[id(node)]) for node in guilty[:3])
+        said = [_zero_sentence(node, self.cotangents[id(node)]) for node in guilty[:3]]
+        overflow = self._first_overflow()
+        if overflow is not None:
+            said.append(self._bad_sentence("explain.zero_overflow", overflow, overflow._data))
+            guilty.append(overflow)
         return Explanation("zero", (head, *said), tuple(guilty))
 
     def _strongest_path(self) -> list[Step]:
