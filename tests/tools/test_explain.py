@@ -133,6 +133,16 @@ def test_a_symbol_is_explained_at_given_values():
     assert found.verdict == "nan" and "tl.sqrt(a - a)" in str(found)
 
 
+def test_what_is_found_points_into_the_learners_own_graph():
+    a = tl.scalar("a")
+    root = tl.sqrt(a - a)
+    found = tl.explain(a, root * a, inputs={a: 2.0})
+    assert found.causes[0] is root.node
+    step = tl.tanh(a * 3.0)
+    nodes = [s.node for s in tl.explain(a, step, inputs={a: 0.1}).path]
+    assert nodes == [step.node, step.node.inputs[0].node]
+
+
 def test_a_symbols_missing_value_is_asked_for():
     a, b = tl.scalar("a"), tl.scalar("b")
     with pytest.raises(tl.MissingInputError, match="b"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -75,10 +75,17 @@ def explain(var: Any, cost: Any = None, inputs: Mapping[Any, Any] | None = None)
         values = replay([cost], {**(inputs or {})})
         if id(var) not in values:
             return Explanation("none", (message("explain.unreached", name=label(var)),))
-        return _explain(values[id(var)], values[id(cost)], label(var))
+        return _of_symbols(_explain(values[id(var)], values[id(cost)], label(var)), cost, values)
     if not isinstance(var, Tensor):
         raise ModeMixError(f"{type(var).__name__} has no gradient to explain", fix="pass a tensor or a symbol")
     return _explain(var, cost if cost is not None else last_cost(), label(var))
+
+
+def _of_symbols(found: Explanation, cost: Symbol, values: Mapping[int, Any]) -> Explanation:
+    """An explanation that points at the nodes of the learner's static graph, not at those of its replay."""
+    node_of = {id(values[id(v)]): node for node in toposort([cost]) for v in node.outputs if id(v) in values}
+    path = tuple(replace(step, node=node_of.get(id(step.node), step.node)) for step in found.path)
+    return replace(found, causes=tuple(node_of.get(id(n), n) for n in found.causes), path=path)
 
 
 def _explain(var: Tensor, cost: Any, name: str) -> Explanation:
