@@ -24,7 +24,8 @@ def browser(chromium_path: str) -> Iterator[Browser]:
     """One headless Chromium for all tests of a worker."""
     from playwright.sync_api import expect, sync_playwright
 
-    expect.set_options(timeout=10_000)
+    # Far longer than any wait takes: on a busy machine a slow page is no failure.
+    expect.set_options(timeout=60_000)
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=chromium_path, args=list(QUIET))
         yield chromium
