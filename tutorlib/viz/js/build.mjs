@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import { argv } from "node:process";
 import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
+import { pack } from "./css_pack.js";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const outdir = argv[2] ?? join(here, "..", "static");
@@ -19,12 +20,14 @@ async function digestOfSources() {
   return hash.digest("hex").slice(0, 16);
 }
 
-const minifiedCss = {
-  name: "minified-css-as-text",
+// A style sheet becomes a module that exports it as text; `@import` works.
+const packedCss = {
+  name: "packed-css-as-text",
   setup(build) {
     build.onLoad({ filter: /\.css$/ }, async ({ path }) => {
-      const { code } = await esbuild.transform(await readFile(path, "utf8"), { loader: "css", minify: true });
-      return { contents: code.trim(), loader: "text" };
+      const built = await esbuild.build({ entryPoints: [path], bundle: true, minify: true, write: false, charset: "utf8" });
+      const [packed, signs] = pack(built.outputFiles[0].text.trim()).map((text) => JSON.stringify(text));
+      return { contents: `import { unpack } from "./css_pack.js";\nexport default unpack(${packed}, ${signs});`, resolveDir: here };
     });
   },
 };
@@ -40,5 +43,5 @@ await esbuild.build({
   charset: "utf8",
   legalComments: "none",
   banner: { js: `/* built from tutorlib/viz/js by build.mjs; sources ${await digestOfSources()} */` },
-  plugins: [minifiedCss],
+  plugins: [packedCss],
 });

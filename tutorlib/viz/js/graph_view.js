@@ -14,7 +14,6 @@ import { hidePaired } from "./paired_output.js";
 import { phaseBand } from "./phase_band.js";
 import { makePlayer } from "./player.js";
 import { searchBox } from "./search_box.js";
-import shellCss from "./shell.css";
 import { keepFocus, makeShell, outlineView, sidePanel } from "./shell.js";
 import { listen, makeSync } from "./sync.js";
 
@@ -33,7 +32,7 @@ const ZOOM = 1.3;
 function render({ model, el }) {
   const t = translator(model.get("messages"));
   const prefix = freshPrefix();
-  const shell = makeShell(el, model, shellCss + css, { label: t("ui_graph_view"), kind: "graph" });
+  const shell = makeShell(el, model, css, { label: t("ui_graph_view"), kind: "graph" });
   const sync = makeSync(model);
   let view = build();
   const stopListening = listen(model, {

@@ -11,7 +11,6 @@ import css from "./shared.css";
 import * as shared from "./shared_model.js";
 import { momentView } from "./shared_moment.js";
 import { variableRows } from "./shared_rows.js";
-import shellCss from "./shell.css";
 import { keepFocus, makeShell, outlineView, sidePanel } from "./shell.js";
 import { short } from "./numbers.js";
 import { listen, makeSync } from "./sync.js";
@@ -30,7 +29,7 @@ const UPDATE_NAMES = {
 function render({ model, el }) {
   const t = translator(model.get("messages"));
   const prefix = freshPrefix();
-  const shell = makeShell(el, model, shellCss + css, { label: t("ui_shared_view"), kind: "shared" });
+  const shell = makeShell(el, model, css, { label: t("ui_shared_view"), kind: "shared" });
   const sync = makeSync(model);
   const choices = { delta: true, log: false };
   let view = build(model.get("frame"), model.get("selected"));
