@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fit, LARGEST, reveal, zoomAt } from "../../tutorlib/viz/js/panzoom.js";
+import { fit, follow, LARGEST, relative, reveal, zoomAt } from "../../tutorlib/viz/js/panzoom.js";
 
 const place = (view, [x, y]) => [view.k * x + view.x, view.k * y + view.y];
 
@@ -30,4 +30,18 @@ test("reveal moves only when it must, and as little as it can", () => {
   const view = { k: 1, x: 0, y: 0 };
   assert.equal(reveal(view, [50, 50, 20, 20], [200, 200]), view);
   assert.deepEqual(reveal(view, [300, 50, 20, 20], [200, 200], 10), { k: 1, x: -130, y: 0 });
+});
+
+test("a view that follows looks at the same share of a picture of another size", () => {
+  const there = relative({ k: 2, x: 0, y: 0 }, [200, 100], [100, 100]);
+  assert.deepEqual([there.x, there.y], [0.125, 0.25]);
+  const here = follow(there, [400, 400], [100, 100]);
+  assert.deepEqual(place(here, [50, 100]).map(Math.round), [50, 50]);
+});
+
+test("two views at the fitting zoom stay fitting", () => {
+  const [size, box] = [[300, 200], [640, 480]];
+  const whole = fit(size, box);
+  const again = follow(relative(whole, size, box), size, box);
+  for (const key of ["k", "x", "y"]) assert.ok(Math.abs(again[key] - whole[key]) < 1e-9);
 });

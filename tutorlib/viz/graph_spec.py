@@ -19,7 +19,7 @@ from tutorlib.viz.names import cost_name, gradient_name
 from tutorlib.viz.spec import assemble
 from tutorlib.viz.trace import Values, events
 
-__all__ = ["graph_spec"]
+__all__ = ["graph_drawing", "graph_spec", "spec_of"]
 
 
 def graph_spec(
@@ -40,28 +40,38 @@ def graph_spec(
 
     Raises TypeError for anything that has no graph, ValueError for an input that the graph does not have.
     """
-    wanted = None if wrt is None else _variables(wrt)
-    flow: Flow | None = None
-    if isinstance(what, Function):
-        drawing = _draw_function(what, limit)
-    else:
-        roots = _variables(what)
-        if isinstance(roots[0], Symbol):
-            drawing = _draw_symbols(roots, wanted or [], limit)
-        else:
-            drawing = draw_graph(roots, limit=limit)
-            if any(root.op is not None and root.arrays is None and not root.inputs for root in roots):
-                drawing.notes.append(message("widgets.note_used_up"))
-            elif wanted != []:
-                flow = add_gradients(drawing, roots[0], wanted)
+    drawing, flow = graph_drawing(what, wrt=wrt, limit=limit)
     complete = fill_values(drawing, inputs or {})
+    if not complete and not inputs:
+        drawing.notes.append(message("widgets.note_no_values"))
+    return spec_of(drawing, flow, complete=complete, direction=direction)
+
+
+def graph_drawing(what: Any, *, wrt: Any = None, limit: int = LIMIT) -> tuple[Drawing, Flow | None]:
+    """What `graph_spec` draws, before values are computed and places are given; for tensors also their backward pass."""
+    wanted = None if wrt is None else _variables(wrt)
+    if isinstance(what, Function):
+        return _draw_function(what, limit), None
+    roots = _variables(what)
+    if isinstance(roots[0], Symbol):
+        return _draw_symbols(roots, wanted or [], limit), None
+    drawing = draw_graph(roots, limit=limit)
+    if any(root.op is not None and root.arrays is None and not root.inputs for root in roots):
+        drawing.notes.append(message("widgets.note_used_up"))
+    elif wanted != []:
+        return drawing, add_gradients(drawing, roots[0], wanted)
+    return drawing, None
+
+
+def spec_of(
+    drawing: Drawing, flow: Flow | None = None, *, complete: bool = False, direction: str = "TB"
+) -> dict[str, Any]:
+    """The spec of a drawing with the arrays that it holds; `complete` says that every op that runs has its value."""
     for node in drawing.nodes:
         if node["kind"] == "update":
             for edge in drawing.edges_into(node["id"]):
                 if edge["s"] in drawing.arrays:
                     drawing.arrays[node["id"]] = drawing.arrays[edge["s"]]
-    if not complete and not inputs:
-        drawing.notes.append(message("widgets.note_no_values"))
     for node in drawing.nodes:
         if node["op"]:
             node["formula"] = as_json(node["op"])

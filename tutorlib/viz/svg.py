@@ -9,7 +9,7 @@ from tutorlib.viz.face import NORMAL, SMALL, THUMB_H, THUMB_W, face, shorten, te
 from tutorlib.viz.marks import arrow, edge_path, escape, heatmap, line, num, rect, shape, text
 from tutorlib.viz.theme import CARD, EDGES, FONT, KINDS, TEXT, role
 
-__all__ = ["card", "graph_svg"]
+__all__ = ["card", "graph_body", "graph_svg"]
 
 LEGEND_H = 30.0
 FULL_DETAIL, SOME_DETAIL = 120, 240
@@ -30,11 +30,17 @@ def card(width: float, height: float, title: str, body: str, theme: str = "light
 
 def graph_svg(spec: dict[str, Any], theme: str = "light") -> str:
     """Draw a GraphView spec as it stands at the end of its trace; `theme` is "light" or "dark"."""
-    graph, places, values = spec["graph"], spec["layout"], spec["values"]
-    wide, high = places["size"]
-    legend, legend_width, legend_height = _legend(graph, values, theme, max(wide, 320.0))
+    wide, high = spec["layout"]["size"]
+    legend, legend_width, legend_height = _legend(spec["graph"], spec["values"], theme, max(wide, 320.0))
     width, height = max(wide, legend_width), high + legend_height
-    shift = (width - wide) / 2
+    body = f'<g transform="translate({num((width - wide) / 2)} 0)">{graph_body(spec, theme)}</g>'
+    body += f'<g transform="translate(0 {num(high)})">{legend}</g>'
+    return card(width, height, spec["summary"], body, theme)
+
+
+def graph_body(spec: dict[str, Any], theme: str = "light") -> str:
+    """The graph alone, without card and legend: scopes, edges, nodes."""
+    graph, places, values = spec["graph"], spec["layout"], spec["values"]
     ink = TEXT[theme]
     parts = _scopes(graph, places["nodes"], theme)
     labels = []
@@ -53,10 +59,7 @@ def graph_svg(spec: dict[str, Any], theme: str = "light") -> str:
     for node in graph["nodes"]:
         if node["id"] in places["nodes"]:
             parts.append(_node(node, places["nodes"][node["id"]], values, theme, detail))
-    parts += labels
-    body = f'<g transform="translate({num(shift)} 0)">{"".join(parts)}</g>'
-    body += f'<g transform="translate(0 {num(high)})">{legend}</g>'
-    return card(width, height, spec["summary"], body, theme)
+    return "".join(parts + labels)
 
 
 def _node(node: dict[str, Any], box: list[float], values: dict[str, Any], theme: str, detail: int) -> str:

@@ -15,8 +15,11 @@ function hatchPattern(id) {
     s("path", { class: "tl-hatch", d: "M0 0V7" }));
 }
 
-/** {root, setStep, setSelected, setFound, viewport, stop} for an indexed spec. `choose(id, open)` hears of clicks. */
-export function drawGraph(index, t, prefix, choose) {
+/**
+ * {root, setStep, setSelected, setFound, viewport, stop} for an indexed spec. `choose(id, open)` hears of clicks,
+ * `moved` of panning and zooming by hand (see viewport.js).
+ */
+export function drawGraph(index, t, prefix, choose, moved = null) {
   const { spec } = index;
   const boxes = spec.layout.nodes;
   const places = treePositions(index);
@@ -45,7 +48,7 @@ export function drawGraph(index, t, prefix, choose) {
   const svg = s("svg", { class: "tl-svg", role: "presentation", focusable: "false", width, height },
     s("defs", {}, hatchPattern(hatch)), ...drawScopes(spec), edgeLayer, nodeLayer, ring, chosen);
   const root = h("div", { class: "tl-canvas", role: "tree", tabindex: "0", "aria-label": spec.summary || t("ui_graph") }, svg);
-  const viewport = makeViewport(root, svg, spec.layout.size);
+  const viewport = makeViewport(root, svg, spec.layout.size, moved);
 
   const nodeUnder = (event) => event.target.closest?.("[data-node]")?.dataset.node;
   root.addEventListener("click", (event) => {

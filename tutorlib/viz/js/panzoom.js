@@ -33,3 +33,16 @@ export function reveal(view, [x, y, w, h], [boxWidth, boxHeight], pad = 24) {
   const dy = shift(view.k * y + view.y, view.k * h, boxHeight);
   return dx || dy ? pan(view, dx, dy) : view;
 }
+
+/** Where a window looks, free of sizes: the zoom as a factor of the fitting one, the middle as a share of the picture. */
+export function relative(view, size, box) {
+  const { k } = fit(size, box);
+  const middle = (i, offset) => (box[i] / 2 - offset) / (view.k * size[i]);
+  return { zoom: view.k / k, x: middle(0, view.x), y: middle(1, view.y) };
+}
+
+/** The view of another picture that looks at the same share of it. */
+export function follow({ zoom, x, y }, size, box) {
+  const k = Math.min(LARGEST, Math.max(SMALLEST, fit(size, box).k * zoom));
+  return { k, x: box[0] / 2 - x * k * size[0], y: box[1] / 2 - y * k * size[1] };
+}

@@ -1,6 +1,6 @@
 // Moves a picture under mouse, pen and fingers: drag to pan, Ctrl+wheel or pinch to zoom around the pointer.
 // It moves the `<svg>` itself by CSS: a transform inside the SVG would lay out every text again in each frame.
-import { fit, pan, reveal, zoomAt } from "./panzoom.js";
+import { fit, follow, pan, relative, reveal, zoomAt } from "./panzoom.js";
 import { lessMotion } from "./theme.js";
 
 const GLIDE = 180;
@@ -9,8 +9,11 @@ const LEGIBLE = 0.5;
 const COMFORTABLE = 0.85;
 const DRAG_STARTS = 4;
 
-/** `root` is the window, `layer` the moved picture, `size` the picture's [w, h]. */
-export function makeViewport(root, layer, size) {
+/**
+ * `root` is the window, `layer` the moved picture, `size` the picture's [w, h]. `moved(where)` hears when a person drags
+ * or zooms; `follow(where)` of another viewport then looks at the same share of its own picture.
+ */
+export function makeViewport(root, layer, size, moved = null) {
   let view = { k: 1, x: 0, y: 0 };
   let touched = false;
   let frame = 0;
@@ -45,40 +48,43 @@ export function makeViewport(root, layer, size) {
     const { left, top } = root.getBoundingClientRect();
     return [event.clientX - left, event.clientY - top];
   };
+  const byHand = (next) => {
+    touched = true;
+    set(next);
+    moved?.(relative(view, size, box()));
+  };
   const onWheel = (event) => {
     if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
     event.stopPropagation();
-    touched = true;
     const unit = event.deltaMode === 1 ? 16 : 1;
-    set(zoomAt(view, local(event), Math.exp(-event.deltaY * unit * 0.002)));
+    byHand(zoomAt(view, local(event), Math.exp(-event.deltaY * unit * 0.002)));
   };
   const pointers = new Map();
-  let moved = 0;
+  let dragged = 0;
   const onDown = (event) => {
     if (event.button !== 0) return;
     pointers.set(event.pointerId, local(event));
-    moved = 0;
+    dragged = 0;
   };
   const onMove = (event) => {
     const before = pointers.get(event.pointerId);
     if (!before) return;
     const now = local(event);
-    moved += Math.hypot(now[0] - before[0], now[1] - before[1]);
-    if (moved < DRAG_STARTS) return;
+    dragged += Math.hypot(now[0] - before[0], now[1] - before[1]);
+    if (dragged < DRAG_STARTS) return;
     if (!root.hasPointerCapture(event.pointerId)) root.setPointerCapture(event.pointerId);
-    touched = true;
     const other = [...pointers].find(([id]) => id !== event.pointerId)?.[1];
     pointers.set(event.pointerId, now);
-    if (!other) return set(pan(view, now[0] - before[0], now[1] - before[1]));
+    if (!other) return byHand(pan(view, now[0] - before[0], now[1] - before[1]));
     const spread = (point) => Math.hypot(point[0] - other[0], point[1] - other[1]) || 1;
     const centre = [(now[0] + other[0]) / 2, (now[1] + other[1]) / 2];
-    return set(zoomAt(view, centre, spread(now) / spread(before)));
+    return byHand(zoomAt(view, centre, spread(now) / spread(before)));
   };
   const onUp = (event) => pointers.delete(event.pointerId);
   const onClick = (event) => {
-    if (moved >= DRAG_STARTS) event.stopPropagation();
-    moved = 0;
+    if (dragged >= DRAG_STARTS) event.stopPropagation();
+    dragged = 0;
   };
   root.addEventListener("wheel", onWheel, { passive: false });
   root.addEventListener("pointerdown", onDown);
@@ -122,6 +128,11 @@ export function makeViewport(root, layer, size) {
       const next = reveal(view, target, box());
       if (next === view) return;
       glideTo(next);
+    },
+    follow(where) {
+      touched = true;
+      cancelAnimationFrame(glide);
+      set(follow(where, size, box()));
     },
     get scale() {
       return view.k;
