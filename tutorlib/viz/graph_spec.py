@@ -48,7 +48,7 @@ def graph_spec(
 
 
 def graph_drawing(what: Any, *, wrt: Any = None, limit: int = LIMIT) -> tuple[Drawing, Flow | None]:
-    """What `graph_spec` draws, before values are computed and places are given; for tensors also their backward pass."""
+    """What `graph_spec` draws, before values and places are known; for tensors also their backward pass."""
     wanted = None if wrt is None else _variables(wrt)
     if isinstance(what, Function):
         return _draw_function(what, limit), None
