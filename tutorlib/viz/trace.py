@@ -18,6 +18,7 @@ __all__ = ["STEPS", "Values", "events"]
 
 BUDGET = 2_000_000
 STEPS = 5_000
+HEATMAP = 64
 SHORT = 18
 NESTED = 4
 PHASES = ("forward", "backward", "update")
@@ -33,7 +34,7 @@ class Values:
 
     def add(self, array: Any, step: int = 0) -> str:
         """Store one array and return its key."""
-        entry = describe_value(array) if self.left > 0 else describe_value(array, side=0, table=0)
+        entry = describe_value(array, side=HEATMAP) if self.left > 0 else describe_value(array, side=0, table=0)
         if self.left <= 0 and self.thinned_from is None:
             self.thinned_from = step
         self.left -= len(json.dumps(entry))

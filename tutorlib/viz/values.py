@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from tutorlib.viz.histogram import histogram
+
 __all__ = ["describe_value", "number", "numbers_text", "plain_float", "to_host"]
 
 THUMB = 32
@@ -84,7 +86,8 @@ def numbers_text(array: np.ndarray) -> str:
 def describe_value(value: Any, *, side: int = THUMB, table: int = TABLE) -> dict[str, Any]:
     """The `values` entry of the data contract for one array.
 
-    The thumbnail has at most `side` × `side` samples, the table `table` × `table` numbers; 0 leaves them out.
+    The thumbnail has at most `side` × `side` samples, the table `table` × `table` numbers; 0 leaves them out, and
+    without a thumbnail there is no histogram. `numbers` are those of a scalar or short vector in full precision.
 
     >>> entry = describe_value(np.array([3.0, float("nan")]))
     >>> entry["stats"]["nan"], entry["stats"]["mean"], entry["text"]
@@ -100,6 +103,10 @@ def describe_value(value: Any, *, side: int = THUMB, table: int = TABLE) -> dict
         "stats": _statistics(real) if numeric else _statistics(np.zeros(0)) | {"size": int(array.size)},
         "thumb": _thumbnail(real, side) if side and numeric and array.ndim and array.size > 1 else None,
         "table": _table(array, table) if table and array.ndim and array.size else None,
+        "hist": histogram(real) if side and numeric and array.size > SHORT else None,
+        "numbers": [plain_float(v) for v in array.ravel()]
+        if array.size <= SHORT and array.dtype.kind in "fiub"
+        else None,
     }
 
 

@@ -1,6 +1,7 @@
 // Shows one value in full: the number or the table, a heatmap with its scale, and the statistics with NaN, inf and zero.
 import { h } from "./dom.js";
 import { heatmap } from "./heatmap.js";
+import { histogram } from "./histogram.js";
 import { short } from "./numbers.js";
 
 const MEASURES = ["min", "max", "mean", "std", "norm"];
@@ -14,6 +15,7 @@ export function valueView(value, t, { size = 236 } = {}) {
   else if (value.table && fits(value)) parts.push(tableView(value, t));
   if (!isScalar && value.thumb && value.stats.size > FEW) parts.push(heatmapView(value.thumb, t, size));
   if (!isScalar && !value.table && !value.thumb) parts.push(h("p", { class: "tl-big tl-wrap" }, value.text));
+  if (value.hist) parts.push(histogram(value.hist, t));
   if (value.stats && value.stats.size !== 1) parts.push(statistics(value.stats, t));
   if (!isScalar && value.table && !fits(value)) parts.push(tableView(value, t));
   else if (value.stats?.nan || value.stats?.inf) parts.push(h("p", { class: "tl-warning" }, t("ui_not_finite")));
