@@ -189,3 +189,71 @@ def test_an_observer_may_leave_while_it_is_being_told():
         tl.shared(1.0).set_value(2.0)
     assert once.heard == 1
     assert len(other.events) == 2
+
+
+# ---- gradients, and what is about to happen ----
+
+
+class Before(tl.Observer):
+    """Writes down what is there before it changes, and the gradients of each walk."""
+
+    def __init__(self):
+        self.events = []
+
+    def before_write(self, storage, by):
+        held = storage.value if isinstance(storage, tl.Storage) else storage.data
+        self.events.append(("before", by, np.asarray(held).tolist()))
+
+    def before_call(self, function, inputs):
+        self.events.append(
+            ("call", [np.asarray(v).tolist() for v in inputs], float(function.updates[0][0].get_value()))
+        )
+
+    def on_gradient(self, cost, gradients):
+        self.events.append(("gradient", float(cost), [(v.name, np.asarray(g).tolist()) for v, g in gradients]))
+
+
+def test_before_a_write_the_old_value_is_still_there():
+    s, p, t = tl.shared([1.0], name="s"), tl.Parameter([2.0], name="p"), tl.tensor([3.0], name="t")
+    with tl.observe(Before()) as seen:
+        s.set_value([10.0])
+        with tl.no_grad():
+            p += 1
+        t += 1
+    assert seen.events == [
+        ("before", "set_value", [1.0]), ("before", "in-place", [2.0]), ("before", "in-place", [3.0]),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", [None, "plain"])
+def test_before_a_call_the_inputs_are_known_and_the_old_values_still_there(mode):
+    x = tl.scalar("x")
+    total = tl.shared(1.0, name="total")
+    add = tl.function([x], updates=[(total, total + x)], mode=mode)
+    with tl.observe(Before()) as seen:
+        add(5.0)
+        add(7.0)
+    assert seen.events == [("call", [5.0], 1.0), ("call", [7.0], 6.0)]
+
+
+def test_the_end_of_a_backward_pass_tells_the_gradients_of_the_leaves():
+    """cost = x² y at x = 3, y = 2: 2xy = 12 and x² = 9."""
+    x, y = tl.tensor(3.0, requires_grad=True, name="x"), tl.tensor(2.0, requires_grad=True, name="y")
+    with tl.observe(Before()) as seen:
+        (x * x * y).backward()
+    ((kind, cost, gradients),) = seen.events
+    assert (kind, cost, dict(gradients)) == ("gradient", 18.0, {"x": 12.0, "y": 9.0})
+
+
+def test_grad_tells_the_gradients_that_were_asked_for():
+    x = tl.tensor(3.0, requires_grad=True, name="x")
+    with tl.observe(Before()) as seen:
+        tl.grad(x * x, x)
+    assert seen.events == [("gradient", 9.0, [("x", 6.0)])]
+
+
+def test_a_symbolic_gradient_knows_its_cost_and_its_variable():
+    x, w = tl.vector("x"), tl.shared([1.0, 2.0], name="w")
+    cost = (x * w).sum()
+    found = tl.grad(cost, w)
+    assert [(c is cost, v is w) for c, v in found.derivative_of] == [(True, True)]

@@ -52,4 +52,6 @@ def rebuilt(node: Node, inputs: tuple[Symbol, ...]) -> Node:
         copy = Node(node.op, inputs, node.attrs, node.place)
     many = (avals,) if node.op.nout == 1 else avals
     copy.outputs = tuple(Symbol(a, copy, i, v.name) for i, (a, v) in enumerate(zip(many, node.outputs, strict=True)))
+    for made, old in zip(copy.outputs, node.outputs, strict=True):
+        made.derivative_of = old.derivative_of
     return copy

@@ -100,7 +100,7 @@ def run_backward(root: Tensor, gradient: Any, retain_graph: bool, create_graph: 
             walk(TENSORS, order, cotangents, _requires_grad, remember=remember, arrive=arrive)
     else:
         with quiet():
-            if arrive or observe.observers:
+            if arrive or (observe.observers and observe.watching("on_vjp")):
                 walk(ARRAYS, order, cotangents, _requires_grad, remember=remember, arrive=arrive)
             else:
                 walk_arrays(order, cotangents, remember)
@@ -110,6 +110,8 @@ def run_backward(root: Tensor, gradient: Any, retain_graph: bool, create_graph: 
             # Reached only through ops of slope zero (sign, x ** 0): a gradient of zero, not none.
             grad = OPS.zeros_like(leaf._data)
         _accumulate(leaf, _calling(leaf)(grad) if leaf.hooks else grad)
+    if observe.observers:
+        observe.tell("on_gradient", root, [(leaf, leaf._grad) for leaf in leaves.values()])
     if not retain:
         release(order)
         for node in order:
@@ -268,6 +270,13 @@ def grad(
         g if g is not None else _missing(var, _reaches(costs, var, path), disconnected)
         for var, g in zip(variables, found, strict=True)
     ]
+    if symbolic:
+        for var, answer in zip(variables, answers, strict=True):
+            if isinstance(answer, Symbol) and answer.node is not None and cost is not None:
+                answer.derivative_of = (*answer.derivative_of, (cost, var))
+    elif observe.observers:
+        pairs = [(var, answer) for var, answer in zip(variables, answers, strict=True) if answer is not None]
+        observe.tell("on_gradient", cost, pairs)
     gradients = type(wrt)(answers) if many else answers[0]
     if not return_paths:
         return gradients

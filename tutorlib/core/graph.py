@@ -235,7 +235,7 @@ class Var(Operators):
 class Symbol(Var):
     """A variable of a static graph: the output of a node, or (by a subclass) a leaf."""
 
-    __slots__ = ("__weakref__", "aval", "index", "name", "node", "shape_source")
+    __slots__ = ("__weakref__", "aval", "derivative_of", "index", "name", "node", "shape_source")
     kind = "output"
 
     def __init__(self, aval: AVal, node: Node | None = None, index: int = 0, name: str | None = None) -> None:
@@ -244,6 +244,7 @@ class Symbol(Var):
         self.index = index
         self.name = name
         self.shape_source: Any = None  # an ancestor known to have this shape, once the gradient walk has found one
+        self.derivative_of: tuple[Any, ...] = ()  # pairs (cost, variable) that tl.grad answered with this
 
     @property
     def device(self) -> Device | None:

@@ -29,6 +29,17 @@ class Observer:
     def on_vjp(self, node: Any, cotangent: Any, grads: Any) -> None:
         """The gradient walk passed a node: ``cotangent`` arrived, ``grads`` go to its inputs (None: no gradient)."""
 
+    def on_gradient(self, cost: Any, gradients: Any) -> None:
+        """A gradient walk over tensors has ended, and its graph is still there: ``gradients`` are pairs (variable,
+        gradient as an array or a tensor), of the leaves for ``cost.backward()``, of what was asked for with ``grad``."""
+
+    def before_call(self, function: Any, inputs: Any) -> None:
+        """A compiled function is about to run on the arrays ``inputs``; what it updates still has the old values."""
+
+    def before_write(self, storage: Any, by: Any) -> None:
+        """A storage still holds the value that it is about to lose. Not told of a function's updates: see
+        ``before_call``."""
+
     def on_write(self, storage: Any, by: Any) -> None:
         """A storage got a new value; ``by`` is "set_value", "in-place" or the compiled function."""
 
@@ -72,10 +83,16 @@ def observe(observer: Observer) -> Iterator[Observer]:
         remove_observer(observer)
 
 
+def watching(event: str) -> bool:
+    """Whether some observer overrides ``event``: what nobody listens to need not be looked up."""
+    default = getattr(Observer, event)
+    alive = [ref() for ref in observers]
+    return any(getattr(type(o), event) is not default for o in alive if o is not None)
+
+
 def watching_values() -> bool:
     """Whether some observer wants the value of every node of compiled functions."""
-    alive = [ref() for ref in observers]
-    return any(type(o).on_value is not Observer.on_value for o in alive if o is not None)
+    return watching("on_value")
 
 
 def tell(event: str, *args: Any) -> None:

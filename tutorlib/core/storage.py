@@ -42,6 +42,8 @@ class Storage:
 
         ``borrowed`` says that the caller keeps ``value`` too.
         """
+        if observe.observers and isinstance(by, str):
+            observe.tell("before_write", self, by)
         self.value = put(value, device_of(self.value))
         self.lent = borrowed or self.recorded
         self.version += 1

@@ -279,6 +279,8 @@ class Tensor(NodeView, Var):
         return put(new, self.device)
 
     def _write(self, array: Array) -> None:
+        if observe.observers:
+            observe.tell("before_write", self, "in-place")
         self._data = array
         if observe.observers:
             observe.tell("on_write", self, "in-place")
