@@ -30,8 +30,11 @@ class Observer:
         """The gradient walk passed a node: ``cotangent`` arrived, ``grads`` go to its inputs (None: no gradient)."""
 
     def on_gradient(self, cost: Any, gradients: Any) -> None:
-        """A gradient walk over tensors has ended, and its graph is still there: ``gradients`` are pairs (variable,
-        gradient as an array or a tensor), of the leaves for ``cost.backward()``, of what was asked for with ``grad``."""
+        """A gradient walk over tensors has ended, and its graph is still there.
+
+        ``gradients`` are pairs (variable, gradient as an array or a tensor): of the leaves for ``cost.backward()``, of
+        what was asked for with ``grad``.
+        """
 
     def before_call(self, function: Any, inputs: Any) -> None:
         """A compiled function is about to run on the arrays ``inputs``; what it updates still has the old values."""
