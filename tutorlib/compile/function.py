@@ -107,10 +107,9 @@ class Function:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         arrays = list(args) if not kwargs and self._fit_as_they_are(args) else self._bind(args, kwargs)
-        watched = False
         if observe.observers:
-            watched = observe.watching_values()
             observe.tell("before_call", self, arrays)
+        watched = bool(observe.observers) and observe.watching_values()
         outputs = self._fast.run(arrays) if self._fast is not None and not watched else None
         if outputs is not None:
             for variable, _ in self.updates:
