@@ -5,7 +5,8 @@ import pytest
 
 import tutorlib as tl
 from tests.compile.random_graphs import values_for
-from tutorlib.compile.tiles import LARGE, TILE, Tiles
+from tutorlib.compile.regions import LARGE
+from tutorlib.compile.tiles import TILE, Tiles
 
 SHAPES = [(LARGE,), (LARGE + 1,), (3 * TILE - 1,), (300, 400), (5 * TILE,)]
 

@@ -12,7 +12,7 @@ import numpy as np
 from tutorlib.compile.arguments import Pairs, accepted, checked_givens, checked_updates, update_value
 from tutorlib.compile.executor import Plan
 from tutorlib.compile.fgraph import clone
-from tutorlib.compile.pipeline import rewritten
+from tutorlib.compile.pipeline import compiled
 from tutorlib.compile.prepare import plainly
 from tutorlib.compile.schedules import Schedules
 from tutorlib.compile.source import Lifetimes, Source, source_of_plan, source_of_schedule
@@ -74,7 +74,7 @@ class Function:
         missing = [v for v in leaves_of(roots) if isinstance(v, Input) and not any(v is known for known in leaves)]
         if missing:
             raise _missing_from_function(missing, roots)
-        roots, self.log = rewritten(roots, mode)
+        roots, regions, self.log = compiled(roots, len(updates), mode)
         self._plan = Plan(leaves, roots)
         self.device = common_device(
             [s.storage.value for s in {id(s): s for s in [*self._plan.shared, *(s for s, _ in updates)]}.values()],
@@ -86,8 +86,9 @@ class Function:
         ends = [(s, new) for (s, _), new in zip(updates, roots[len(outputs) :], strict=True)]
         # Of each input: dtype, number of axes, and the shape where any of it is known (then all of it must be).
         self._wanted = [(v.dtype, v.ndim, v.shape if any(d is not None for d in v.shape) else None) for v in leaves]
-        self._program = (self._plan.nodes, leaves, roots[: len(outputs)], ends)
-        self._fast = Schedules(self._plan, leaves, roots[: len(outputs)], ends) if mode != "plain" else None
+        results = roots[: len(outputs)]
+        self._program = (self._plan.nodes, leaves, results, ends)
+        self._fast = None if mode == "plain" else Schedules(self._plan, leaves, results, ends, regions, self.log)
 
     def _check_unused(self, roots: list[Symbol], policy: str) -> None:
         if policy == "ignore":
@@ -210,6 +211,7 @@ class Function:
             return results
         <BLANKLINE>
         """
+        self.log.rest()
         schedule = self._fast.latest() if self._fast is not None else None
         if schedule is not None:
             shapes = ", ".join(f"{label(v)}: {v.dtype.name} {schedule.array[id(v)].shape}" for v in schedule.inputs)

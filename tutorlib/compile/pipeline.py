@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
-from tutorlib.compile import rules_algebra, rules_basic, rules_fold, rules_stable
+from tutorlib.compile import rules_algebra, rules_basic, rules_fold, rules_passes, rules_stable
 from tutorlib.compile.graph_state import GraphState
+from tutorlib.compile.passes import passes, record
 from tutorlib.compile.prepare import plainly, prepared
-from tutorlib.compile.rewrite import RewriteLog, rewrite
+from tutorlib.compile.regions import Region
+from tutorlib.compile.rewrite import RewriteLog, rewritten_graph
 from tutorlib.compile.verify import check_step
 from tutorlib.core.graph import Symbol
+from tutorlib.core.toposort import toposort
 
 # In the order they run; importing them enters their rules.
-RULE_MODULES = (rules_basic, rules_stable, rules_fold, rules_algebra)
+RULE_MODULES = (rules_basic, rules_stable, rules_fold, rules_algebra, rules_passes)
 
 
 def rewritten(roots: list[Symbol], mode: str | None) -> tuple[list[Symbol], RewriteLog]:
     """The outputs to compute and the log of how they came about, in the mode of ``tl.function``."""
     if mode == "plain":
         return plainly(roots), RewriteLog(GraphState(roots))
-    found, log = rewrite(roots, check=check_step if mode == "check" else None)
-    return prepared(found, lambda inner: rewritten(inner, mode)[0]), log
+    log = rewritten_graph(roots, check=check_step if mode == "check" else None)
+    return prepared(log.graph.outputs, lambda inner: rewritten(inner, mode)[0]), log
+
+
+def compiled(roots: list[Symbol], updates: int, mode: str | None) -> tuple[list[Symbol], list[Region], RewriteLog]:
+    """As ``rewritten``, and the regions that run as one pass; the last ``updates`` roots are new values of shared
+    variables."""
+    found, log = rewritten(roots, mode)
+    if mode == "plain":
+        return found, [], log
+    regions = passes(toposort(found), found, updates)
+    graph = log.graph
+    # Loops and branches are changed once more before they run; the log shows the graph as it was rewritten.
+    same = all(a is b for a, b in zip(found, graph.outputs, strict=True))
+    shown = regions if same else passes(graph.nodes(), graph.outputs, updates)
+    record(graph, log, shown, check_step if mode == "check" else None)
+    return found, regions, log

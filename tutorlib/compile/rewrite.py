@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tutorlib.compile.graph_state import Exchange, GraphState
-from tutorlib.compile.rule_table import ON_BY_DEFAULT, TIERS, Near, Rule, active_rules
+from tutorlib.compile.rule_table import ON_BY_DEFAULT, REWRITING, Near, Rule, active_rules
 from tutorlib.core import observe
 from tutorlib.core.backend import to_host
 from tutorlib.core.debugprint import debugprint
@@ -55,15 +55,27 @@ class RewriteLog:
 
     def __init__(self, graph: GraphState) -> None:
         self._graph = graph
-        self._exchanges: list[Exchange] = []
+        self._exchanges: list[list[Exchange]] = []
         self._at = 0
+        self._runs = 0
         self.steps: list[RewriteStep] = []
         self.near: list[NearMiss] = []
 
     def add(self, step: RewriteStep, exchange: Exchange) -> None:
+        """Enter a step that was just done."""
+        self.add_pass(step, [exchange])
+        self._runs = self._at
+
+    def add_pass(self, step: RewriteStep, exchanges: list[Exchange]) -> None:
+        """Enter a step that shows what runs together. The graph that runs is the one before it."""
         self.steps.append(step)
-        self._exchanges.append(exchange)
+        self._exchanges.append(exchanges)
         self._at = len(self.steps)
+
+    def rest(self) -> None:
+        """Back to the graph that runs, wherever ``goto`` went."""
+        if self._at != self._runs:
+            self.goto(self._runs)
 
     def near_miss(self, r: Rule, node: Node, why: str) -> None:
         miss = NearMiss(r.name, node.outputs[0], why)
@@ -78,9 +90,11 @@ class RewriteLog:
             )
         while self._at > n:
             self._at -= 1
-            self._graph.undo(self._exchanges[self._at])
+            for exchange in reversed(self._exchanges[self._at]):
+                self._graph.undo(exchange)
         while self._at < n:
-            self._graph.apply(self._exchanges[self._at])
+            for exchange in self._exchanges[self._at]:
+                self._graph.apply(exchange)
             self._at += 1
         return list(self._graph.outputs)
 
@@ -102,8 +116,13 @@ class RewriteLog:
                     "check": step.check,
                 }
             )
-        self.goto(len(self.steps))
+        self.rest()
         return entries
+
+    @property
+    def graph(self) -> GraphState:
+        """The graph that the steps change."""
+        return self._graph
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -151,30 +170,41 @@ def rewrite(
 
     Raises WrongRewriteError when a rule changes a shape or dtype, or when it runs for ever.
     """
+    log = rewritten_graph(outputs, check, allow, rounds)
+    return log.goto(len(log)), log
+
+
+def rewritten_graph(
+    outputs: Iterable[Symbol],
+    check: Callable[[Symbol, Symbol], float] | None = None,
+    allow: Iterable[str] = ON_BY_DEFAULT,
+    rounds: int = 8,
+) -> RewriteLog:
+    """As ``rewrite``: the log, with the graph in it."""
     graph = GraphState(outputs)
     log = RewriteLog(graph)
     by_tier = _by_tier(active_rules(tuple(allow)))
     work = _Work(graph, log, check)
     # The first round looks at every node; later ones only at what has changed since the tier last ran.
     everything = graph.nodes()
-    unseen = dict.fromkeys(TIERS, everything)
+    unseen = dict.fromkeys(REWRITING, everything)
     for _ in range(rounds):
         before = len(log)
         _merge(graph, log, work.touch)
-        for tier in TIERS:
+        for tier in REWRITING:
             work.run(unseen[tier] + work.changed_since(tier), by_tier[tier])
             unseen[tier] = []
         if len(log) == before:
             break
-    return list(graph.outputs), log
+    return log
 
 
 def _by_tier(active: Iterable[Rule]) -> dict[str, dict[str, list[Rule]]]:
     """The rules by tier and by op; a rule for any op ("*") stands last with every op that has rules, and alone."""
-    result: dict[str, dict[str, list[Rule]]] = {tier: {} for tier in TIERS}
-    general: dict[str, list[Rule]] = {tier: [] for tier in TIERS}
+    result: dict[str, dict[str, list[Rule]]] = {tier: {} for tier in REWRITING}
+    general: dict[str, list[Rule]] = {tier: [] for tier in REWRITING}
     for r in active:
-        for op in r.ops:
+        for op in r.ops if r.tier in general else ():
             (general[r.tier] if op == "*" else result[r.tier].setdefault(op, [])).append(r)
     for tier, by_op in result.items():
         for found in by_op.values():
@@ -190,7 +220,7 @@ class _Work:
     def __init__(self, graph: GraphState, log: RewriteLog, check: Callable[[Symbol, Symbol], float] | None) -> None:
         self._graph, self._log, self._check = graph, log, check
         self._changed: list[Node] = []
-        self._seen_by_tier = dict.fromkeys(TIERS, 0)
+        self._seen_by_tier = dict.fromkeys(REWRITING, 0)
 
     def touch(self, node: Node) -> None:
         """A node's surroundings have changed: rules may hold for it, its users and theirs that did not before."""

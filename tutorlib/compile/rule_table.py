@@ -20,7 +20,9 @@ from typing import Any
 from tutorlib.core.errors import TutorlibError
 from tutorlib.core.graph import Node
 
-TIERS = ("basic", "stable", "fold", "algebra")
+# The last tier joins ops that run together; its rules say of a node whether it may be joined.
+REWRITING = ("basic", "stable", "fold", "algebra")
+TIERS = (*REWRITING, "fuse")
 SAFETIES = ("exact", "reassociates", "nan_unsafe", "shape_unsafe")
 
 
@@ -31,7 +33,7 @@ class Rule:
     ``name``; ``ops``: names of the ops it looks at; ``tier``: when it runs; ``safety``: "exact" (same value, or one
     nearer the truth), "reassociates" (same up to rounding), "nan_unsafe" (differs where NaN or inf occur),
     "shape_unsafe" (assumes shapes that are not proved); ``says``: its equation; ``apply(node)``: the replacement of the
-    node's output or None.
+    node's output or None; in tier "fuse" whether the node may run together with others.
     """
 
     name: str
@@ -110,6 +112,6 @@ class Near(str):
     """What a rule may return instead of None where it nearly holds: why it does not. ``f.log.near`` lists these."""
 
 
-def active_rules(allow: tuple[str, ...]) -> list[Rule]:
+def active_rules(allow: tuple[str, ...] = ON_BY_DEFAULT) -> list[Rule]:
     """The rules that may run: of an allowed safety, and not switched off."""
     return [r for r in _RULES.values() if r.safety in allow and r.name not in _off]

@@ -181,7 +181,15 @@ def proved_unbroadcast(node: Node) -> Any:
     return g if shape_source(g) is shape_source(like) else None
 
 
-@rule("broadcast_like", "reshape_like", "unbroadcast", "zeros_like", "ones_like", says="only the shape of like matters")
+@rule(
+    "broadcast_like",
+    "reshape_like",
+    "unbroadcast",
+    "zeros_like",
+    "ones_like",
+    "count",
+    says="only the shape of like matters",
+)
 def like_without_computing(node: Node) -> Any:
     """Take the shape from as far up the graph as it can be proved, so that what computed ``like`` may be dropped."""
     *rest, like = node.inputs

@@ -22,7 +22,8 @@ from tutorlib.compile.bound import Bound, Call, direct_call, thin
 from tutorlib.compile.buffers import SHAPE_ONLY, Buffers, Like, Lives, direct_updates, is_view
 from tutorlib.compile.lower import lowered, several
 from tutorlib.compile.poison import speculation
-from tutorlib.compile.tiles import Tiles, grouped
+from tutorlib.compile.regions import Region
+from tutorlib.compile.tiles import Tiles, passes_of
 from tutorlib.core.backend import silence, unsilence
 from tutorlib.core.graph import Constant, Node, Shared, Symbol
 from tutorlib.core.storage import Storage
@@ -65,11 +66,12 @@ class Schedule:
         outputs: Sequence[Symbol],
         updates: Sequence[tuple[Shared, Symbol]],
         likes: Mapping[int, Like],
+        regions: Sequence[Region] = (),
     ) -> None:
-        """``likes``: by id of variable, the shape and dtype of its value."""
+        """``likes``: by id of variable, the shape and dtype of its value. ``regions``: what may run as one pass."""
         self.inputs, self.outputs, self.updates = list(inputs), list(outputs), list(updates)
         direct = direct_updates(nodes, outputs, updates, likes)
-        first, groups = grouped([n for n in nodes if id(n) not in direct], likes)
+        first, groups = passes_of(nodes, regions, likes, direct)
         nodes = first + [n for n in nodes if id(n) in direct]
         self.direct = {id(n.outputs[0]): s for n in nodes if (s := direct.get(id(n))) is not None}
         self.array: dict[int, Any] = {}

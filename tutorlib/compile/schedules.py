@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from tutorlib.compile.executor import Plan
+from tutorlib.compile.regions import Region
+from tutorlib.compile.rewrite import RewriteLog
 from tutorlib.compile.schedule import Schedule
 from tutorlib.core.aval import AVal
 from tutorlib.core.backend import quiet
@@ -23,9 +25,17 @@ class Schedules:
     """The schedules of one function."""
 
     def __init__(
-        self, plan: Plan, inputs: list[Symbol], outputs: list[Symbol], updates: list[tuple[Shared, Symbol]]
+        self,
+        plan: Plan,
+        inputs: list[Symbol],
+        outputs: list[Symbol],
+        updates: list[tuple[Shared, Symbol]],
+        regions: list[Region],
+        log: RewriteLog,
     ) -> None:
+        """``regions``: what may run as one pass; ``log``: which shows other states of the same graph when asked to."""
         self._plan = plan
+        self._regions, self._log = regions, log
         self._inputs, self._outputs, self._updates = inputs, outputs, updates
         self._known: dict[tuple[Any, ...], Schedule | None] = {}
         # Two threads in one function must not share its buffers. Updates take turns; what only computes need not wait
@@ -69,6 +79,7 @@ class Schedules:
     def _made(self, arrays: Sequence[Any]) -> Schedule | None:
         if any(type(a) is not np.ndarray for a in [*arrays, *(s.value for s in self._storages)]):
             return None
+        self._log.rest()
         likes: dict[int, Any] = {}
         try:
             self._plan.run(arrays, likes)
@@ -82,7 +93,7 @@ class Schedules:
             if shape != variable.storage.value.shape:
                 return None
         with quiet():
-            return Schedule(self._plan.nodes, self._inputs, self._outputs, self._updates, likes)
+            return Schedule(self._plan.nodes, self._inputs, self._outputs, self._updates, likes, self._regions)
 
     def _shapes_follow(self, likes: dict[int, Any]) -> bool:
         """Whether every shape follows from those of the inputs: a mask's result, say, has another length every time."""

@@ -292,15 +292,18 @@ class Life:
 class Lifetimes:
     """Which buffer holds which value from which step to which.
 
-    Attributes: ``lives`` (a list of ``Life``), ``bytes`` of all buffers, ``bytes_without_reuse``, ``steps``. Empty
-    while the function has no plan: before its first call, and where shapes depend on values.
+    Attributes: ``lives`` (a list of ``Life``), ``bytes`` of all buffers, ``bytes_without_reuse``, ``steps``,
+    ``passes`` (of each run of ops that goes through large arrays piece by piece: the names of the ops). Empty while the
+    function has no plan: before its first call, and where shapes depend on values.
     """
 
     def __init__(self, schedule: Schedule | None) -> None:
         self.lives: list[Life] = []
         self.bytes = self.bytes_without_reuse = self.steps = 0
+        self.passes: list[tuple[str, ...]] = []
         if schedule is None:
             return
+        self.passes = [tuple(n.op.name for n in s.nodes) for s in schedule.steps if isinstance(s, Tiles)]
         self.bytes, self.bytes_without_reuse = schedule.buffers.bytes, schedule.buffers.bytes_without_reuse
         self.steps = len(schedule.steps)
         for number, buffer in enumerate(schedule.buffers.all):
@@ -332,4 +335,5 @@ class Lifetimes:
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
         lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         total = f"{self.bytes:,} bytes in all; {self.bytes_without_reuse:,} if no two values shared a buffer"
-        return "\n".join([*lines, total])
+        passes = [f"one pass of {len(names)} ops: {', '.join(names)}" for names in self.passes]
+        return "\n".join([*lines, *passes, total])

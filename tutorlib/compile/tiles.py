@@ -1,91 +1,51 @@
 """Runs of elementwise ops on large arrays, evaluated tile by tile: each value of a tile is used while it is still in
 the cache, and what only the run itself needs never becomes a large array.
 
-Sums over everything may end a run: each tile adds its part. Which ops go together is decided by ``grouped``; how one op
-is computed on a tile is the same as on an array (see ``lower``).
+Sums over everything may end a run: each tile adds its part. Which ops go together was decided before (see ``regions``);
+how one op is computed on a tile is the same as on an array (see ``lower``).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tutorlib.compile.bound import Bound, thin
-from tutorlib.compile.buffers import SHAPE_ONLY, Buffers, Like, Lives
-from tutorlib.compile.lower import lowered, one_ufunc
-from tutorlib.core.graph import Node, Shared, Symbol
+from tutorlib.compile.buffers import Buffers, Like, Lives
+from tutorlib.compile.lower import lowered
+from tutorlib.compile.regions import (
+    STRETCH,
+    SUMS,
+    Region,
+    find_regions,
+    in_passes,
+    inside_only,
+    pass_over,
+    shape_when_run,
+)
+from tutorlib.core.graph import Node, Symbol
 
-# Below so many elements a whole array stays in the cache anyway.
-LARGE = 65_536
 # Elements of a tile; large arrays get larger tiles, so that the list of calls stays short.
 TILE, MOST_TILES = 32_768, 256
-# Runs of fewer ops gain nothing.
-SHORTEST = 3
-_TILED = frozenset({"relu", "sigmoid", "softplus", "safe_mul", "safe_div", "where"})
-_SUMS = frozenset({"sum", "mean"})
 
 
-def _shape_of(node: Node, likes: Mapping[int, Like]) -> tuple[int, ...] | None:
-    """The shape of the run that a node may be part of; None for none."""
-    over = node.inputs[0] if node.op.name in _SUMS else node.outputs[0]
-    if id(over) not in likes or node.op.nout > 1:
-        return None
-    shape = likes[id(over)][0]
-    if math.prod(shape) < LARGE:
-        return None
-    if node.op.name in _SUMS:
-        whole = node.attrs["axis"] is None and likes[id(over)][1].itemsize >= 4 and likes[id(over)][1].kind == "f"
-        return shape if whole and likes[id(node.outputs[0])][1] == likes[id(over)][1] else None
-    if one_ufunc(node) is None and node.op.name not in _TILED:
-        return None
-    return shape if all(_fits(v, shape, likes) for v in node.inputs) else None
+def passes_of(
+    nodes: Sequence[Node], regions: Sequence[Region], likes: Mapping[int, Like], left_out: Collection[int]
+) -> tuple[list[Node], dict[int, list[Node]]]:
+    """The nodes in the order they run, and by position of its first node each pass that is worth tiles here.
 
-
-def _fits(var: Symbol, shape: tuple[int, ...], likes: Mapping[int, Like]) -> bool:
-    """Whether an operand has the run's shape, or one element."""
-    if id(var) in likes:
-        found = likes[id(var)][0]
-    else:
-        found = np.shape(var.storage.value if isinstance(var, Shared) else getattr(var, "value", 0))
-    return found == shape or math.prod(found) == 1
-
-
-def grouped(nodes: Sequence[Node], likes: Mapping[int, Like]) -> tuple[list[Node], dict[int, list[Node]]]:
-    """The nodes in an order that puts runs together, and by position of its first node: each run.
-
-    Runs and what lies between them take turns; a node comes as early as its inputs allow.
+    ``regions``: found without knowing the shapes, which ``likes`` holds; ``left_out``: ids of nodes that run last.
     """
-    turn: dict[int, int] = {}  # by id of node: an even number for a run, an odd one for what follows it
-    maker: dict[int, Node] = {id(v): n for n in nodes for v in n.outputs}
-    shapes = {id(n): _shape_of(n, likes) for n in nodes}
-    if not any(shapes.values()):
-        return list(nodes), {}
-    for node in nodes:
-        shape, when = shapes[id(node)], -1
-        for i, var in enumerate(node.inputs):
-            above = maker.get(id(var))
-            if above is None or SHAPE_ONLY.get(node.op.name) == i:
-                continue
-            at = turn[id(above)]
-            if at % 2 == 0 and (shape is None or above.op.name in _SUMS or shapes[id(above)] != shape):
-                at += 1
-            when = max(when, at)
-        turn[id(node)] = when if shape is None else when + when % 2
-    ordered = sorted(nodes, key=lambda n: (turn[id(n)], repr(shapes[id(n)]) if turn[id(n)] % 2 == 0 else ""))
-    runs: dict[int, list[Node]] = {}
-    start = 0
-    for position, node in enumerate(ordered):
-        before = ordered[position - 1] if position else None
-        same = before is not None and turn[id(before)] == turn[id(node)] and shapes[id(before)] == shapes[id(node)]
-        if not same:
-            start = position
-        if shapes[id(node)] is not None:
-            runs.setdefault(start, []).append(node)
-    return ordered, {k: run for k, run in runs.items() if len(run) >= SHORTEST}
+    shape_of = shape_when_run(likes)
+    found = []
+    for region in regions:
+        inside = [n for n in region.nodes if id(n) not in left_out]
+        found += find_regions(inside, lambda n: True, shape_of, ())
+    return in_passes([n for n in nodes if id(n) not in left_out], found)
 
 
 class Tiles:
@@ -105,15 +65,14 @@ class Tiles:
     ) -> None:
         self.nodes = list(nodes)
         self._operand, self._likes = operand, likes
-        over = nodes[0].inputs[0] if nodes[0].op.name in _SUMS else nodes[0].outputs[0]
-        self.size = math.prod(likes[id(over)][0])
+        self.size = math.prod(likes[id(pass_over(nodes[0]))][0])
         self.tile = max(TILE, -(-self.size // MOST_TILES))
         self.count = -(-self.size // self.tile)
         end = position + len(nodes) - 1
-        seen = [v for n in nodes for v in n.outputs if buffers.lives.last[id(v)] > end or n.op.name in _SUMS]
+        seen = [v for n in nodes for v in n.outputs if buffers.lives.last[id(v)] > end or n.op.name in SUMS]
         self.results = [(v, buffers.take_new(v, likes[id(v)], position)) for v in seen]
         self._whole = {id(v): array for v, array in self.results}
-        self._parts = {id(n): np.empty(self.count, likes[id(n.outputs[0])][1]) for n in nodes if n.op.name in _SUMS}
+        self._parts = {id(n): np.empty(self.count, likes[id(n.outputs[0])][1]) for n in nodes if n.op.name in SUMS}
         self._scratch: dict[tuple[str, int], np.ndarray] = {}
         self._lent: np.ndarray | None = None
         self._place_tiles()
@@ -122,7 +81,8 @@ class Tiles:
 
     def _place_tiles(self) -> None:
         """Buffers of one tile's size for the values that stay inside."""
-        inside = [n for n in self.nodes if n.op.name not in _SUMS]
+        self._numbers = inside_only(self.nodes, lambda v: id(v) in self._whole)
+        inside = [n for n in self.nodes if n.op.name not in SUMS and id(n.outputs[0]) not in self._numbers]
         self.buffers = Buffers(Lives(self.nodes, []))
         self._small: dict[int, np.ndarray] = {}
         for at, node in enumerate(self.nodes):
@@ -134,13 +94,15 @@ class Tiles:
             self.buffers.let_go(node, at)
 
     def reads(self) -> Iterator[Symbol]:
-        return (v for node in self.nodes for v in node.inputs)
+        """The variables whose arrays it uses."""
+        for node in self.nodes:
+            yield from node.inputs[:1] if node.op.name == STRETCH else node.inputs
 
     def bind(self, strict: set[int]) -> bool:
         """Make the calls for the arrays as they are; False where one cannot be cut into tiles."""
         whole: dict[int, Any] = dict(self._whole)
         for var in self.reads():
-            if id(var) in whole or id(var) in self._small:
+            if id(var) in whole or id(var) in self._small or id(var) in self._numbers:
                 continue
             array = thin(self._operand(var))
             if isinstance(array, np.ndarray) and array.size > 1 and not array.flags.c_contiguous:
@@ -150,11 +112,13 @@ class Tiles:
         for k in range(self.count):
             first, last = k * self.tile, min((k + 1) * self.tile, self.size)
             for node in self.nodes:
+                if id(node.outputs[0]) in self._numbers:
+                    continue
                 for bound in self._of_tile(node, whole, k, first, last):
                     self.calls.append(bound)
                     self.strict.append(id(node) in strict)
         for node in self.nodes:
-            if node.op.name in _SUMS:
+            if node.op.name in SUMS:
                 self._finish_sum(node)
         return True
 
@@ -165,11 +129,12 @@ class Tiles:
 
     def _of_tile(self, node: Node, whole: Mapping[int, Any], k: int, first: int, last: int) -> list[Bound]:
         def part(var: Symbol) -> Any:
+            var = self._numbers.get(id(var), var)
             small = self._small.get(id(var))
             return small[: last - first] if small is not None else self._cut(whole[id(var)], first, last)
 
         operands = [part(v) for v in node.inputs]
-        if node.op.name in _SUMS:
+        if node.op.name in SUMS:
             to = self._parts[id(node)][k : k + 1].reshape(())
             return [Bound(partial(np.add.reduce, operands[0], 0, None, to), "{out}[...] += np.add.reduce({0})")]
         return lowered(node, operands, part(node.outputs[0]), self.scratch)
@@ -196,6 +161,7 @@ class Tiles:
     def lines(self, name: Callable[[Symbol], str], call: Callable[[Node], str]) -> Iterator[tuple[str, Node | None]]:
         """The run as text, line by line with the node it belongs to; buffers of a tile are called u0, u1 …"""
         names: dict[int, str] = {}
+        yield f"# {len(self.nodes)} ops run as one pass, {self.tile} elements at a time", None
         for number, buffer in enumerate(self.buffers.all):
             names[id(buffer.array)] = f"u{number}"
             yield f"u{number} = np.empty({self.tile}, {buffer.array.dtype.name!r})", None
@@ -204,6 +170,7 @@ class Tiles:
             yield f"{names[id(array)]} = np.empty({array.shape}, {array.dtype.name!r})", None
 
         def text(var: Symbol) -> str:
+            var = self._numbers.get(id(var), var)
             small = self._small.get(id(var))
             if small is not None:
                 return f"{names[id(small if small.base is None else small.base)]}[:n]"
@@ -213,13 +180,16 @@ class Tiles:
             stretched = thin(value) is not value
             return f"{name(var)}.flat[0]" if stretched else f"{name(var)}.reshape(-1)[i:i + n]"
 
-        sums = [n for n in self.nodes if n.op.name in _SUMS]
+        sums = [n for n in self.nodes if n.op.name in SUMS]
         for node in sums:
             yield f"{name(node.outputs[0])}[...] = 0", node
         yield f"for i in range(0, {self.size}, {self.tile}):", None
         yield f"    n = min({self.tile}, {self.size} - i)", None
-        whole = {id(v): thin(self._operand(v)) for v in self.reads() if id(v) not in self._small} | self._whole
+        inner = self._small.keys() | self._numbers.keys()
+        whole = {id(v): thin(self._operand(v)) for v in self.reads() if id(v) not in inner} | self._whole
         for node in self.nodes:
+            if id(node.outputs[0]) in self._numbers:
+                continue
             self._lent = None
             for bound in self._of_tile(node, whole, 0, 0, min(self.tile, self.size)):
                 tmp = f"{names[id(self._lent)]}[..., :n]" if self._lent is not None else ""

@@ -205,29 +205,37 @@ _SHAPE_OF_INPUT = {
 def shape_source(var: Any) -> Any:
     """A variable surely of the same shape as ``var``, as far up the graph as can be proved without knowing dims."""
     # What is found is kept on every variable passed, or a deep graph would be climbed anew from each of its nodes.
-    passed = []
-    while isinstance(var, Symbol) and var.node is not None:
-        passed.append(var)
-        above = var.shape_source if var.shape_source is not None else _one_up(var)
-        if above is None:
-            break
-        var = above
-    for below in passed:
-        if below is not var:
-            below.shape_source = var
-    return var
+    todo = [var]
+    while todo:
+        now = todo[-1]
+        if _source(now) is not None:
+            todo.pop()
+            continue
+        operands = _of_its_shape(now)
+        unknown = [v for v in operands if _source(v) is None]
+        if unknown:
+            todo += unknown
+            continue
+        found = {id(source): source for source in map(_source, operands)}
+        now.shape_source = found.popitem()[1] if len(found) == 1 else now
+    return _source(var)
 
 
-def _one_up(var: Symbol) -> Any:
-    """The input of the op that made ``var`` which surely has its shape; None where there is none."""
-    node = var.node
+def _source(var: Any) -> Any:
+    """The shape source of a variable, None while it is not known."""
+    return var if not isinstance(var, Symbol) or var.node is None else var.shape_source
+
+
+def _of_its_shape(var: Symbol) -> Sequence[Any]:
+    """Operands of the op that made ``var``: where they all have one shape, it has that shape. None for no op of that
+    kind."""
+    node: Any = var.node
     if node.op.name in _SHAPE_OF_INPUT:
-        return node.inputs[_SHAPE_OF_INPUT[node.op.name]]
-    if "elementwise" in node.op.flags:
-        arrays = [v for v in node.inputs if v.ndim or node.outputs[0].ndim == 0]
-        if len({id(v) for v in arrays}) == 1 and arrays[0].ndim == var.ndim:
-            return arrays[0]
-    return None
+        return (node.inputs[_SHAPE_OF_INPUT[node.op.name]],)
+    if "elementwise" not in node.op.flags:
+        return ()
+    arrays = [v for v in node.inputs if v.ndim or var.ndim == 0]
+    return arrays if all(v.ndim == var.ndim for v in arrays) else ()
 
 
 def _same_shape(grad: Symbol, value: Symbol, node: Any) -> bool:
