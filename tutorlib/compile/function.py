@@ -10,10 +10,10 @@ from typing import Any, cast
 import numpy as np
 
 from tutorlib.compile.arguments import Pairs, accepted, checked_givens, checked_updates, update_value
+from tutorlib.compile.evaluate import result_form
 from tutorlib.compile.executor import Plan
 from tutorlib.compile.fgraph import clone
 from tutorlib.compile.pipeline import compiled
-from tutorlib.compile.prepare import plainly
 from tutorlib.compile.schedules import Schedules
 from tutorlib.compile.source import Lifetimes, Source, source_of_plan, source_of_schedule
 from tutorlib.core import observe
@@ -26,7 +26,6 @@ from tutorlib.core.errors import (
     UnusedInputError,
 )
 from tutorlib.core.graph import Constant, Input, Shared, Symbol, label
-from tutorlib.core.parameter import Parameter
 from tutorlib.core.source import mark, resolve
 from tutorlib.core.toposort import leaves_of, toposort
 
@@ -281,18 +280,6 @@ def _missing_from_function(missing: Sequence[Symbol], roots: list[Symbol]) -> Tu
     )
 
 
-def _result_form(outputs: Any) -> tuple[list[Any], Any]:
-    """The outputs as a flat list, and how to give results the same form."""
-    if outputs is None:
-        return [], lambda values: None
-    if isinstance(outputs, Mapping):
-        keys = list(outputs)
-        return list(outputs.values()), lambda values: dict(zip(keys, values, strict=True))
-    if isinstance(outputs, list | tuple):
-        return list(outputs), tuple if isinstance(outputs, tuple) else list
-    return [outputs], lambda values: values[0]
-
-
 def function(
     inputs: Sequence[Any] = (),
     outputs: Any = None,
@@ -344,7 +331,7 @@ def function(
             raise TutorlibError(f"{what}: it cannot be an input", fix="use symbols such as tl.vector('x') as inputs")
     if len({id(i.variable) for i in ins}) != len(ins):
         raise TutorlibError("an input is listed twice", fix="list each input once")
-    flat, form = _result_form(outputs)
+    flat, form = result_form(outputs)
     symbols = [as_symbol(o) for o in flat]
     checked = checked_updates(updates)
     checked += _default_updates([*symbols, *(new for _, new in checked)], checked)
@@ -375,28 +362,3 @@ def _default_updates(roots: list[Symbol], updates: list[tuple[Shared, Symbol]]) 
         found += more
         roots = [value for _, value in more]
     return found
-
-
-def evaluate(outputs: Any, givens: Mapping[Any, Any]) -> Any:
-    """The value of an expression (or a list of them) with values for symbols: what ``Symbol.eval`` does."""
-    flat, form = _result_form(outputs)
-    symbols = [as_symbol(v) for v in flat]
-    keys = [k.symbol if isinstance(k, Parameter) else k for k in givens]
-    for key in keys:
-        if not isinstance(key, Symbol):
-            raise MissingInputError(
-                f"eval() takes values for symbols, {key!r:.60} is not one", fix="use the variable itself: {x: 2.0}"
-            )
-    if all(key.node is None for key in keys):
-        symbols = plainly(symbols)
-    plan = Plan(keys, symbols)
-    if plan.missing:
-        names = ", ".join(label(v) for v in plan.missing)
-        raise MissingInputError(f"no value was given for {names}", fix=f"pass it: .eval({{{names}: value}})")
-    where = common_device([s.storage.value for s in plan.shared], "eval") if plan.shared else device()
-    plan.move_constants(where)
-    arrays = [put(accepted(k, v), where) for k, v in zip(keys, givens.values(), strict=True)]
-    return form([plan.owned(to_host(r), arrays) for r in plan.run(arrays)])
-
-
-Symbol.evaluate = staticmethod(evaluate)

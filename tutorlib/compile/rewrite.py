@@ -120,6 +120,11 @@ class RewriteLog:
         return entries
 
     @property
+    def rewrites(self) -> int:
+        """How many steps rewrite the graph; those after them join what is left into passes."""
+        return self._runs
+
+    @property
     def graph(self) -> GraphState:
         """The graph that the steps change."""
         return self._graph
