@@ -35,6 +35,7 @@ from tutorlib.core.paths import GradientPath, gradient_paths
 from tutorlib.core.storage import Storage
 from tutorlib.core.tensor import Tensor
 from tutorlib.core.toposort import leaves_of, toposort
+from tutorlib.messages import language
 from tutorlib.ops import random
 
 __version__ = "0.1.0"

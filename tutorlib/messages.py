@@ -10,9 +10,23 @@ from importlib import resources
 DEFAULT_LANGUAGE = "en"
 
 
-def language() -> str:
-    """The language of messages: the environment variable ``TUTORLIB_LANG``, else ``"en"``."""
+def language(code: str | None = None) -> str:
+    """The language of messages, such as ``"en"``: what was last chosen here, else ``TUTORLIB_LANG``, else English.
+
+    ``code`` chooses another one, from now on and for processes started later. Raises ValueError, naming the languages
+    there are, when nothing is written in it.
+    """
+    if code is not None:
+        if code not in languages():
+            raise ValueError(message("widgets.error_language", code=code, known=", ".join(languages())))
+        os.environ["TUTORLIB_LANG"] = code
     return os.environ.get("TUTORLIB_LANG") or DEFAULT_LANGUAGE
+
+
+def languages() -> tuple[str, ...]:
+    """The languages in which there are messages, wholly or in part."""
+    folders = (resources.files("tutorlib") / "locale").iterdir()
+    return tuple(sorted(folder.name for folder in folders if folder.is_dir()))
 
 
 @cache
@@ -37,9 +51,18 @@ def message(id: str, **fields: object) -> str:
 
     Raises KeyError, naming the id, when no table holds it.
     """
+    return message_in(language(), id, **fields)
+
+
+def message_in(lang: str, id: str, **fields: object) -> str:
+    """The message ``id`` in the language ``lang``, English where it has none; else as `message`.
+
+    >>> message_in("en", "lessons.ok", key="L04.ex1")
+    'L04.ex1: OK'
+    """
     name = id.partition(".")[0]
     try:
-        template = table(name)[id]
+        template = table(name, lang)[id]
     except KeyError:
         raise KeyError(f"no message {id!r} in locale/*/{name}.json") from None
     return template.format(**fields) if fields else template

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from tutorlib.lessons.build import build_notebook, joined
-from tutorlib.lessons.cli import build_lesson
 from tutorlib.lessons.execute import CellFailed, environment, execute_notebook
 from tutorlib.lessons.front import read_glossary
 from tutorlib.lessons.paths import LessonFolders
+from tutorlib.lessons.produce import build_lesson
 from tutorlib.lessons.source import parse_lesson, read_lesson
 
 FOLDERS = LessonFolders(Path(__file__).parents[2])
@@ -27,7 +27,7 @@ each_lesson = pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.p
 @pytest.fixture(scope="module", params=SOURCES, ids=lambda path: path.parent.name)
 def solution(request, tmp_path_factory):
     """A solution notebook, built and run as the command does it."""
-    return build_lesson(request.param, FOLDERS, solutions=tmp_path_factory.mktemp("solutions"))
+    return build_lesson(request.param, FOLDERS, kind="solution", out=tmp_path_factory.mktemp("solutions"))
 
 
 def printed(notebook, tag):

@@ -51,7 +51,7 @@ def packaged(source: Path, pattern: str) -> set[str]:
     return {path.relative_to(source).as_posix() for path in (source / "tutorlib").glob(pattern)}
 
 
-@pytest.mark.parametrize("pattern", ["py.typed", "locale/**/*.json", "viz/static/*.js", "**/*.py"])
+@pytest.mark.parametrize("pattern", ["py.typed", "locale/**/*.json", "lessons/pages/*.*", "viz/static/*.js", "**/*.py"])
 def test_wheel_holds_every(pattern, source, wheel):
     wanted = packaged(source, pattern)
     assert wanted

@@ -32,7 +32,7 @@ def build_notebook(lesson: Lesson, role: Role, glossary: dict[str, Any] | None =
     that the front matter names. Raises `SourceError` for a solution region that cannot be replaced.
     """
     cells = [_notebook_cell(lesson, cell, role, glossary or {}) for cell in lesson.cells]
-    origin = {"digest": digest(cells), "language": "en", "lesson": lesson.id, "role": role}
+    origin = {"digest": digest(cells), "language": lesson.language, "lesson": lesson.id, "role": role}
     metadata = {"kernelspec": KERNEL, "language_info": LANGUAGE, "tutorlib": origin}
     return {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
 

@@ -1,16 +1,18 @@
-"""The command `tutorlib lessons`: builds the notebooks from their sources, and checks them."""
+"""The command `tutorlib lessons`: builds notebooks, pages and slides from the lessons' sources, and checks them."""
 
 import argparse
 import sys
 from pathlib import Path
 
-from tutorlib.lessons.build import EditedByHand, build_notebook, write_notebook
-from tutorlib.lessons.execute import CellFailed, execute_notebook
-from tutorlib.lessons.front import read_glossary
+from tutorlib.lessons.build import EditedByHand
+from tutorlib.lessons.claims import ledger_problems
+from tutorlib.lessons.execute import CellFailed
 from tutorlib.lessons.lint import check_lesson
+from tutorlib.lessons.measure import measure_lesson, took
 from tutorlib.lessons.paths import LessonFolders, NoLessonsHere, find_folders
+from tutorlib.lessons.produce import KINDS, build_lesson
 from tutorlib.lessons.source import SourceError, read_lesson
-from tutorlib.messages import message
+from tutorlib.messages import DEFAULT_LANGUAGE, message
 
 
 def register(subparsers: argparse._SubParsersAction) -> None:
@@ -20,32 +22,34 @@ def register(subparsers: argparse._SubParsersAction) -> None:
 
     build = actions.add_parser("build", help=message("lessons.cli.build"))
     build.add_argument("ids", nargs="*", metavar="ID", help=message("lessons.cli.ids"))
-    build.add_argument("--solutions", type=Path, metavar="FOLDER", help=message("lessons.cli.solutions"))
+    build.add_argument("--to", choices=KINDS, default="notebook", help=message("lessons.cli.to"))
+    build.add_argument("--out", type=Path, metavar="FOLDER", help=message("lessons.cli.out"))
     build.add_argument("--overwrite", action="store_true", help=message("lessons.cli.overwrite"))
     build.set_defaults(run=_reported(_build))
 
     check = actions.add_parser("check", help=message("lessons.cli.check"))
     check.add_argument("ids", nargs="*", metavar="ID", help=message("lessons.cli.ids"))
+    check.add_argument("--quick", action="store_true", help=message("lessons.cli.quick"))
     check.set_defaults(run=_reported(_check))
 
-
-def build_lesson(path: Path, folders: LessonFolders, *, solutions: Path | None = None, overwrite: bool = False) -> Path:
-    """Build and run one notebook of the lesson with this source; return the file.
-
-    It is the learner's, in the checkout's folder of notebooks, or with `solutions` the solution, in that folder.
-    Raises `SourceError`, `CellFailed` or `EditedByHand`.
-    """
-    lesson = read_lesson(path)
-    target = folders.notebook(lesson.name) if solutions is None else solutions / f"{lesson.name}.ipynb"
-    notebook = build_notebook(lesson, "learner" if solutions is None else "solution", read_glossary(folders.glossary))
-    write_notebook(execute_notebook(notebook), target, overwrite=overwrite)
-    return target
+    for action in (build, check):
+        action.add_argument("--lang", default=DEFAULT_LANGUAGE, metavar="LANG", help=message("lessons.cli.lang"))
 
 
 def _build(arguments: argparse.Namespace) -> int:
+    if arguments.to != "notebook" and arguments.out is None:
+        print(message("lessons.cli.out_wanted", kind=arguments.to), file=sys.stderr)
+        return 2
     folders = find_folders()
     for path in folders.sources(arguments.ids):
-        built = build_lesson(path, folders, solutions=arguments.solutions, overwrite=arguments.overwrite)
+        built = build_lesson(
+            path,
+            folders,
+            kind=arguments.to,
+            out=arguments.out,
+            language=arguments.lang,
+            overwrite=arguments.overwrite,
+        )
         print(message("lessons.cli.built", name=built.name))
     return 0
 
@@ -53,11 +57,26 @@ def _build(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace) -> int:
     folders = find_folders()
     paths = folders.sources(arguments.ids)
-    problems = [problem for path in paths for problem in check_lesson(path, folders)]
+    problems: list[object] = list(ledger_problems(folders))
+    for path in paths:
+        found: list[object] = [*check_lesson(path, folders, arguments.lang)]
+        if not found and not arguments.quick:
+            found = _measured(path, folders)
+        problems += found
     for problem in problems:
         print(problem)
     print(message("lessons.cli.checked", lessons=len(paths), problems=len(problems)))
     return 1 if problems else 0
+
+
+def _measured(path: Path, folders: LessonFolders) -> list[object]:
+    """The problems of running this lesson; prints what it took."""
+    try:
+        run, found = measure_lesson(path, folders)
+    except CellFailed as problem:
+        return [problem]
+    print(took(read_lesson(path), run), flush=True)
+    return [*found]
 
 
 def _reported(action):

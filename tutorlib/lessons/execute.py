@@ -1,15 +1,19 @@
-"""Runs a built notebook and keeps what is the same on every machine.
+"""Runs a built notebook, keeps what is the same on every machine, and measures what it took.
 
 It needs nbclient and ipykernel, which the `docs` extra installs. What the cells are lives in `build.py`.
 """
 
 import json
 import os
+import sys
 import tempfile
+import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import tutorlib
+from tutorlib.messages import DEFAULT_LANGUAGE
 
 CELL_SECONDS = 60
 TEXTS = ("text/plain", "text/html", "text/markdown", "text/latex", "image/svg+xml")
@@ -23,34 +27,70 @@ SETTINGS = {
     "PYTHONHASHSEED": "0",
     "TUTORLIB_DEVICE": "cpu",
     "TUTORLIB_DISPLAY": "static",
-    "TUTORLIB_LANG": "en",
     "TUTORLIB_PROGRESS": "",
 }
 
 
+# Run after the lesson's last cell, in its kernel, and never kept.
+PEAK_CELL: dict[str, Any] = {
+    "cell_type": "code",
+    "execution_count": None,
+    "id": "peak-memory",
+    "outputs": [],
+    "source": "from tutorlib.lessons.execute import peak_bytes\nprint(peak_bytes())",
+}
+
+
 class CellFailed(RuntimeError):
-    """A cell raised; the message names its key and carries the traceback."""
+    """A cell raised, ran too long or took the kernel with it; the message names its key and says how."""
 
 
-def environment() -> dict[str, str]:
+@dataclass(frozen=True)
+class Run:
+    """An executed notebook, and what it took: wall seconds with the kernel's start, those of each cell by key, and the
+    largest memory of the kernel in bytes (None where the system does not tell)."""
+
+    notebook: dict[str, Any]
+    seconds: float
+    cells: dict[str, float]
+    peak_bytes: int | None
+
+
+def environment(language: str = DEFAULT_LANGUAGE) -> dict[str, str]:
     """The environment of a kernel that executes lessons: this package first, static pictures, no progress file."""
     package_root = str(Path(tutorlib.__file__).parents[1])
     inherited = {name: value for name, value in os.environ.items() if name != "TUTORLIB_SEED"}
     search_path = os.pathsep.join(filter(None, [package_root, os.environ.get("PYTHONPATH")]))
-    return {**inherited, **SETTINGS, "PYTHONPATH": search_path}
+    return {**inherited, **SETTINGS, "TUTORLIB_LANG": language, "PYTHONPATH": search_path}
 
 
 def execute_notebook(notebook: dict[str, Any]) -> dict[str, Any]:
     """The notebook with the outputs of running all its cells, in order, in one fresh kernel.
 
-    Raises `CellFailed` for the first cell that raises.
+    Raises `CellFailed` for the first cell that raises, or does not come to an end.
     """
+    return run_notebook(notebook).notebook
+
+
+def run_notebook(notebook: dict[str, Any]) -> Run:
+    """Run all cells as `execute_notebook` does, and measure. Raises `CellFailed`."""
     import nbformat
     from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
     node = nbformat.reads(json.dumps(notebook), as_version=4)
     metadata = notebook["metadata"]
+    asks = nbformat.from_dict({**PEAK_CELL, "metadata": {"key": "peak-memory"}})
+    node.cells.append(asks)
+    began: dict[str, float] = {}
+    took: dict[str, float] = {}
+
+    def begin(cell: Any, cell_index: int) -> None:
+        began[cell.id] = time.perf_counter()
+
+    def end(cell: Any, cell_index: int, **reply: Any) -> None:
+        took[cell.id] = time.perf_counter() - began[cell.id]
+
     with tempfile.TemporaryDirectory() as folder:
         client = NotebookClient(
             node,
@@ -60,14 +100,36 @@ def execute_notebook(notebook: dict[str, Any]) -> dict[str, Any]:
             record_timing=False,
             store_widget_state=False,
             resources={"metadata": {"path": folder}},
+            on_cell_execute=begin,
+            on_cell_executed=end,
         )
+        started = time.perf_counter()
         try:
-            client.execute(env=environment())
-        except CellExecutionError as problem:
+            client.execute(env=environment(metadata["tutorlib"]["language"]))
+        except (CellExecutionError, CellTimeoutError, DeadKernelError) as problem:
             raise CellFailed(f"{failed_key(node)}: {problem}") from None
+    seconds = time.perf_counter() - started
+    node.cells.remove(asks)
+    took.pop(asks.id)
     executed = {**node, "metadata": metadata, "cells": [clean_cell(cell) for cell in node.cells]}
     nbformat.validate(nbformat.from_dict(executed))
-    return executed
+    peak = int("".join(output.get("text", "") for output in asks.outputs) or 0)
+    return Run(executed, seconds, took, peak or None)
+
+
+def peak_bytes() -> int:
+    """The largest memory that this process has held so far, in bytes; 0 where the system does not tell."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) * 1024
+    if sys.platform == "win32":
+        import psutil
+
+        return psutil.Process().memory_info().peak_wset
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def failed_key(notebook: Any) -> str:

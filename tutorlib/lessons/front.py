@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tutorlib.lessons.source import Cell, Lesson, SourceError
-from tutorlib.messages import message
+from tutorlib.messages import DEFAULT_LANGUAGE, message_in
 
 PLACEHOLDER = re.compile(r"\{\{ ([a-z]+) \}\}")
 
@@ -36,10 +36,11 @@ def render_placeholders(cell: Cell, lesson: Lesson, glossary: dict[str, Any]) ->
 def header(lesson: Lesson) -> str:
     """Time, what comes before, the questions of the lesson and what the learner will be able to do."""
     minutes: dict[str, int] = lesson.front["minutes"]
-    before = ", ".join(lesson.front["prerequisites"]) or message("lessons.head.nothing_before")
-    facts = message("lessons.head.facts", total=sum(minutes.values()), before=before, **minutes)
-    parts = [facts, message("lessons.head.questions"), bullets(lesson.front["questions"])]
-    parts += [message("lessons.head.objectives"), bullets(lesson.front["objectives"])]
+    language = lesson.language
+    before = ", ".join(lesson.front["prerequisites"]) or message_in(language, "lessons.head.nothing_before")
+    facts = message_in(language, "lessons.head.facts", total=sum(minutes.values()), before=before, **minutes)
+    parts = [facts, message_in(language, "lessons.head.questions"), bullets(lesson.front["questions"])]
+    parts += [message_in(language, "lessons.head.objectives"), bullets(lesson.front["objectives"])]
     return "\n\n".join(parts)
 
 
@@ -48,8 +49,16 @@ def words(lesson: Lesson, glossary: dict[str, Any]) -> str:
     missing = [term for term in lesson.front.get("terms", []) if term not in glossary]
     if missing:
         raise SourceError(lesson.path, 1, f"the glossary has no term {', '.join(missing)}")
-    rows = [f"| **{glossary[term]['en']}** | {glossary[term]['means']} |" for term in lesson.front.get("terms", [])]
-    return "\n".join([message("lessons.words.heading"), "|---|---|", *rows])
+    rows = [word(glossary[term], lesson.language) for term in lesson.front.get("terms", [])]
+    return "\n".join([message_in(lesson.language, "lessons.words.heading"), "|---|---|", *rows])
+
+
+def word(entry: dict[str, Any], language: str) -> str:
+    """A term's row: in another language also its English form, and the English meaning where there is no other."""
+    term = f"**{entry.get(language, entry['en'])}**"
+    if language != DEFAULT_LANGUAGE and language in entry:
+        term += f" ({entry['en']})"
+    return f"| {term} | {entry.get(f'means_{language}', entry['means'])} |"
 
 
 def bullets(items: list[str]) -> str:

@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from tutorlib.lessons.build import build_notebook, joined
+from tutorlib.lessons.claims import claim_problems
 from tutorlib.lessons.execute import VIEW
 from tutorlib.lessons.exercises import lesson_exercises
 from tutorlib.lessons.front import read_glossary
 from tutorlib.lessons.paths import LessonFolders
 from tutorlib.lessons.solution_regions import BEGIN, END, has_solution, solutions
 from tutorlib.lessons.source import Cell, Lesson, SourceError, read_lesson
-from tutorlib.messages import message
+from tutorlib.lessons.translation import Translation, translation_problems
+from tutorlib.messages import DEFAULT_LANGUAGE, message
 
 SCREEN_LINES = 30
 CODE_WIDTH = 90
@@ -43,30 +45,46 @@ class Problem:
         return f"{self.file}:{self.line}: {self.text}" if self.line else f"{self.file}: {self.text}"
 
 
-def check_lesson(path: Path, folders: LessonFolders) -> list[Problem]:
-    """All problems of the lesson whose source is `path`, and of its built learner notebook."""
+def check_lesson(path: Path, folders: LessonFolders, language: str = DEFAULT_LANGUAGE) -> list[Problem]:
+    """All problems of the lesson whose source is `path`, and of its built learner notebook; nothing is run.
+
+    In another language than English: those of its translation, and of the notebook in that language.
+    """
     try:
         lesson = read_lesson(path)
-        glossary = read_glossary(folders.glossary)
-        fresh = build_notebook(lesson, "learner", glossary)
+        translation = Translation.of(lesson, language)
+        translated = translation.apply(lesson)
+        fresh = build_notebook(translated, "learner", read_glossary(folders.glossary))
     except SourceError as problem:
-        return [Problem(f"{path.parent.name}/{path.name}", problem.line, problem.problem)]
-    found = [Problem(f"{lesson.name}/lesson.md", line, text) for line, text in _source_problems(lesson, folders)]
-    built = folders.notebook(lesson.name)
+        return [Problem(f"{problem.path.parent.name}/{problem.path.name}", problem.line, problem.problem)]
+    wrong: list[tuple[int | None, str]]
+    if language == DEFAULT_LANGUAGE:
+        file, wrong = path.name, [*_source_problems(lesson, folders)]
+    else:
+        file = translation.path.name
+        wrong = [*translation_problems(lesson, translation), *_prose_problems(translated, folders)]
+    built = folders.notebook(lesson.name, language)
+    found = [Problem(f"{lesson.name}/{file}", line, text) for line, text in wrong]
     return found + [Problem(built.name, None, text) for text in _built_problems(lesson, fresh, built)]
 
 
-def _source_problems(lesson: Lesson, folders: LessonFolders) -> Iterator[tuple[int, str]]:
-    yield from name_problems(lesson)
+def _prose_problems(lesson: Lesson, folders: LessonFolders) -> Iterator[tuple[int, str]]:
+    """What can be wrong with prose in any language."""
     yield from heading_problems(lesson)
-    yield from exercise_problems(lesson)
-    yield from widget_problems(lesson)
-    yield from prerequisite_problems(lesson, folders)
     for cell in lesson.cells:
         yield from length_problems(cell)
         if cell.kind == "prose":
             yield from image_problems(cell)
             yield from link_problems(cell, lesson, folders)
+
+
+def _source_problems(lesson: Lesson, folders: LessonFolders) -> Iterator[tuple[int, str]]:
+    yield from name_problems(lesson)
+    yield from _prose_problems(lesson, folders)
+    yield from exercise_problems(lesson)
+    yield from widget_problems(lesson)
+    yield from prerequisite_problems(lesson, folders)
+    yield from claim_problems(lesson, folders)
 
 
 def name_problems(lesson: Lesson) -> Iterator[tuple[int, str]]:
@@ -163,17 +181,18 @@ def _built_problems(lesson: Lesson, fresh: dict[str, Any], built: Path) -> Itera
         yield message("lessons.lint.not_built", lesson=lesson.id)
         return
     there = json.loads(built.read_text(encoding="utf-8"))
-    yield from stale_problems(lesson, fresh, there)
+    yield from stale_problems(fresh, there)
     yield from leak_problems(lesson, there)
     yield from output_problems(there)
 
 
-def stale_problems(lesson: Lesson, fresh: dict[str, Any], there: dict[str, Any]) -> Iterator[str]:
+def stale_problems(fresh: dict[str, Any], there: dict[str, Any]) -> Iterator[str]:
     """The built notebook has the cells and metadata that a build would write now, and all of them were run."""
+    lesson = fresh["metadata"]["tutorlib"]["lesson"]
     if _skeleton(fresh) != _skeleton(there):
-        yield message("lessons.lint.stale", lesson=lesson.id)
+        yield message("lessons.lint.stale", lesson=lesson)
     if any(cell["cell_type"] == "code" and cell["execution_count"] is None for cell in there["cells"]):
-        yield message("lessons.lint.not_run", lesson=lesson.id)
+        yield message("lessons.lint.not_run", lesson=lesson)
 
 
 def leak_problems(lesson: Lesson, there: dict[str, Any]) -> Iterator[str]:

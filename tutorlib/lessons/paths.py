@@ -22,6 +22,10 @@ class LessonFolders:
     def glossary(self) -> Path:
         return self.source / "glossary.yml"
 
+    @property
+    def claims(self) -> Path:
+        return self.source / "claims.yml"
+
     def built(self, language: str = "en") -> Path:
         return self.root / "notebooks" / language
 

@@ -1,4 +1,4 @@
-"""Reads a lesson's text source: front matter, keyed prose blocks, keyed code cells.
+"""Reads a lesson's text source, or a translation of it: front matter, keyed prose blocks, keyed code cells.
 
 The format is the part of MyST's notebook markdown that a lesson needs, read strictly: every mistake is reported with
 the file and the line. How a notebook is made of the cells stands in `build.py`, the rules for a lesson in `lint.py`.
@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tutorlib.messages import DEFAULT_LANGUAGE
+
 KEY = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 PROSE = re.compile(r"\+\+\+(.*)")
 CODE = re.compile(r"(`{3,})\{code-cell\}(.*)")
@@ -20,6 +22,8 @@ REQUIRED = {"id", "title", "minutes", "prerequisites", "objectives", "questions"
 OPTIONAL = {"terms"}
 LISTS = {"prerequisites", "objectives", "questions", "keypoints", "needs", "terms"}
 OPTIONS = {"key", "tags", "alt"}
+# What a translation's front matter may hold; `of` is the digest of the English entries that it was made from.
+TRANSLATED = {"title", "prerequisites", "objectives", "questions", "keypoints"}
 
 
 class SourceError(ValueError):
@@ -32,7 +36,10 @@ class SourceError(ValueError):
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a lesson: its kind (`"prose"` or `"code"`), its text, and the line its text begins on."""
+    """One cell of a lesson: its kind (`"prose"` or `"code"`), its text, and the line its text begins on.
+
+    `of` is, in a translation, the digest of the English text that it was made from.
+    """
 
     key: str
     kind: str
@@ -40,15 +47,17 @@ class Cell:
     line: int
     tags: tuple[str, ...] = ()
     alt: str | None = None
+    of: str | None = None
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson as its author wrote it: the front matter and the cells in order."""
+    """A lesson as its author wrote it, or in another language: the front matter and the cells in order."""
 
     path: Path
     front: dict[str, Any]
     cells: tuple[Cell, ...] = field(repr=False)
+    language: str = DEFAULT_LANGUAGE
 
     @property
     def id(self) -> str:
@@ -81,12 +90,26 @@ def parse_lesson(text: str, path: Path) -> Lesson:
     return _Reader(text, path).lesson()
 
 
+def read_translation(path: Path) -> tuple[dict[str, Any], dict[str, Cell]]:
+    """The front matter and the prose blocks by key of a translation, `prose.bn.md` beside a `lesson.md`.
+
+    Raises `SourceError` as `read_lesson` does, and for a code cell: code is the same in every language.
+    """
+    reader = _Reader(path.read_text(encoding="utf-8"), path, required=set(), optional=TRANSLATED | {"of"})
+    lesson = reader.lesson()
+    for cell in lesson.cells:
+        if cell.kind == "code":
+            raise SourceError(path, cell.line, f"a translation has no code; cell {cell.key} stays as it is")
+    return lesson.front, {cell.key: cell for cell in lesson.cells}
+
+
 class _Reader:
     """Walks the lines once, from the front matter to the last block."""
 
-    def __init__(self, text: str, path: Path):
+    def __init__(self, text: str, path: Path, required: set[str] = REQUIRED, optional: set[str] = OPTIONAL):
         self.lines = text.splitlines()
         self.path = path
+        self.required, self.optional = required, optional
         self.at = 0
 
     def error(self, line: int, problem: str) -> SourceError:
@@ -101,7 +124,7 @@ class _Reader:
                 raise self.error(cell.line - 1, f'the key "{cell.key}" was already used on line {first_line[cell.key]}')
             first_line[cell.key] = cell.line
             cells.append(cell)
-        if not cells:
+        if not cells and self.required:
             raise self.error(len(self.lines) - 1, "the lesson has no cells")
         return Lesson(self.path, front, tuple(cells))
 
@@ -121,9 +144,9 @@ class _Reader:
             raise self.error(1 + mark.line if mark else 0, f"the front matter is not YAML: {problem}") from None
         if not isinstance(front, dict):
             raise self.error(0, 'the front matter must be lines of the form "name: value"')
-        if missing := sorted(REQUIRED - front.keys()):
+        if missing := sorted(self.required - front.keys()):
             raise self.error(0, f"the front matter lacks {', '.join(missing)}")
-        if unknown := sorted(front.keys() - REQUIRED - OPTIONAL):
+        if unknown := sorted(front.keys() - self.required - self.optional):
             raise self.error(0, f"the front matter has an unknown entry: {', '.join(map(str, unknown))}")
         self.check_values(front)
         self.at = end + 1
@@ -131,7 +154,7 @@ class _Reader:
 
     def check_values(self, front: dict[str, Any]) -> None:
         """The values have the form that the rest of the machine counts on."""
-        minutes = front["minutes"]
+        minutes = front.get("minutes", {"teach": 0, "exercises": 0})
         if not isinstance(minutes, dict) or set(minutes) != {"teach", "exercises"}:
             raise self.error(self.line_of("minutes"), "minutes are written {teach: …, exercises: …}")
         for name in LISTS & front.keys():
@@ -159,7 +182,8 @@ class _Reader:
             options = json.loads(written)
         except json.JSONDecodeError as problem:
             raise self.error(start, f'after +++ comes one JSON object, +++ {{"key": "…"}}: {problem.msg}') from None
-        if not isinstance(options, dict) or set(options) != {"key"}:
+        allowed = {"key"} if self.required else {"key", "of"}
+        if not isinstance(options, dict) or not {"key"} <= set(options) <= allowed:
             raise self.error(start, 'after +++ comes {"key": "…"} and nothing else')
         self.at += 1
         body = self.at
@@ -176,7 +200,7 @@ class _Reader:
         text = "\n".join(self.lines[body : self.at]).strip()
         if not text:
             raise self.error(start, "a prose block without prose")
-        return Cell(self.key(options["key"], start), "prose", text, start + 1)
+        return Cell(self.key(options["key"], start), "prose", text, start + 1, of=options.get("of"))
 
     @staticmethod
     def after_fence(open_fence: str | None, fence: str, line: str) -> str | None:
