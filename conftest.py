@@ -4,6 +4,7 @@ It lives in the root because notebooks are collected from outside `tests/`. One 
 """
 
 import os
+import tempfile
 
 # Kernels inherit these, so a lesson's stored output is the same on every machine.
 os.environ.update(
@@ -16,6 +17,10 @@ os.environ.update(
     TUTORLIB_LANG="en",
     TUTORLIB_PROGRESS="",  # a test run is nobody's progress
 )
+# Of compiled C too a test run leaves nothing behind; its worker processes share what the first of them compiled.
+if "TUTORLIB_CACHE" not in os.environ:
+    _cache = tempfile.TemporaryDirectory(prefix="tutorlib-cache-", ignore_cleanup_errors=True)
+    os.environ["TUTORLIB_CACHE"] = _cache.name
 
 pytest_plugins = ["tests.browser_available"]
 

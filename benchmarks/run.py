@@ -29,6 +29,7 @@ import workloads  # noqa: E402
 ENGINES = (
     "numpy_hand",
     "tutorlib_static",
+    "tutorlib_c",
     "tutorlib_dynamic",
     "torch_eager",
     "torch_compile",

@@ -37,12 +37,12 @@ def loss_of(d, P):
     return models.LOSSES[d.name](tl, P, d)
 
 
-def build(d):
+def build(d, mode=None):
     S = {k: tl.shared(v, name=k) for k, v in d.params.items()}
     get = lambda: {k: s.get_value() for k, s in S.items()}
     if d.name == "W10":
         g = tl.shared(d.g, name="g")
-        step = tl.function([], updates=[(S["w"], S["w"] - d.lr * g)])
+        step = tl.function([], updates=[(S["w"], S["w"] - d.lr * g)], mode=mode)
         return lambda: step() or 0.0, get
     inputs, values = [], []
     symbolic = copy.copy(d)
@@ -56,7 +56,7 @@ def build(d):
     loss = loss_of(symbolic, S)
     wrt = list(S.values())
     updates = [(s, s - d.lr * g) for s, g in zip(wrt, tl.grad(loss, wrt), strict=True)]
-    step = tl.function(inputs, loss, updates=updates)
+    step = tl.function(inputs, loss, updates=updates, mode=mode)
     return (lambda: step(*values)), get
 
 

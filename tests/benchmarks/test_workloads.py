@@ -22,7 +22,7 @@ def bench():
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)
-@pytest.mark.parametrize("engine", ["tutorlib_static", "tutorlib_dynamic"])
+@pytest.mark.parametrize("engine", ["tutorlib_static", "tutorlib_c", "tutorlib_dynamic"])
 def test_both_modes_take_the_hand_written_step(bench, workload, engine):
     workloads = bench("workloads")
     ran = []

@@ -29,7 +29,7 @@ _NUMBER = re.compile(r"(?<![\w.{])(\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+
 
 @dataclass(frozen=True)
 class Job:
-    """One op of a schedule: its ``node``, what it reads (an array with the id of its variable, or a number), ``out``."""
+    """One op of a schedule: its ``node``, what it reads (id of the variable, array or number), and ``out``."""
 
     node: Node
     operands: tuple[tuple[int, Any], ...]
@@ -77,14 +77,17 @@ def loop_dtype(node: Node, operands: Sequence[Any], out: np.dtype[Any]) -> np.dt
         return None
     # A comparison: in the dtype that its operands have in common. Python's numbers do not widen it.
     common = np.result_type(*arrays)
-    fits = all(
-        common.kind == "f" or float(a).is_integer() and np.iinfo(common).min <= a <= np.iinfo(common).max
-        if common.kind in "fiu"
-        else isinstance(a, bool)
-        for a in operands
-        if not isinstance(a, np.ndarray)
-    )
-    return common if fits and common.name in C_TYPES else None
+    numbers = [a for a in operands if not isinstance(a, np.ndarray)]
+    return common if common.name in C_TYPES and all(_fits(a, common) for a in numbers) else None
+
+
+def _fits(number: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether comparing ``number`` with values of ``dtype`` needs no wider dtype."""
+    if dtype.kind == "f":
+        return True
+    if dtype.kind == "b":
+        return isinstance(number, bool)
+    return float(number).is_integer() and np.iinfo(dtype).min <= number <= np.iinfo(dtype).max
 
 
 def is_elementwise(job: Job) -> bool:
@@ -102,9 +105,8 @@ def is_full_sum(job: Job) -> bool:
 
 def overlaps_elsewhere(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether two arrays share memory in such a way that an element of one is another element of the other."""
-    if a.__array_interface__["data"] == b.__array_interface__["data"] and (a.shape, a.strides) == (b.shape, b.strides):
-        return False
-    return bool(np.may_share_memory(a, b))
+    places = [(v.__array_interface__["data"][0], v.shape, v.strides) for v in (a, b)]
+    return places[0] != places[1] and bool(np.may_share_memory(a, b))
 
 
 @dataclass
@@ -169,7 +171,7 @@ class _LoopText:
         self.parts: list[tuple[str, str, Job]] = []  # of each total: its name, the C type it is added in, its job
 
     def lines(self) -> Iterator[tuple[str, Any]]:
-        bodies = [(job, *self._body(job)) for job in self.loop.jobs]
+        bodies = [(job, self._body(job)) for job in self.loop.jobs]
         sizes, steps = collapsed(self.loop.shape, [a for _, a in self.pointers.values()])
         where = {number: _index([step[k] for step in steps]) for k, number in enumerate(self.pointers)}
         yield "{", None
@@ -178,7 +180,7 @@ class _LoopText:
         for total, kind, _ in self.parts:
             yield f"{kind} {total} = 0;", None
         yield from self._open(sizes)
-        for job, lines, _ in bodies:
+        for job, lines in bodies:
             for line in lines:
                 yield line.format_map(_Places(where)), job.node
         yield from self._close(sizes)
@@ -217,13 +219,13 @@ class _LoopText:
             yield "}", None
         yield from (("}", None) for _ in sizes[:-1])
 
-    def _body(self, job: Job) -> tuple[list[str], None]:
+    def _body(self, job: Job) -> list[str]:
         number = len(self.names) + len(self.parts)
         arrays = [a for _, a in job.operands]
         if is_full_sum(job):
             total = f"s{number}"
             self.parts.append((total, "double", job))
-            return [f"{total}p += {self._value(*job.operands[0], job.out.dtype)};"], None
+            return [f"{total}p += {self._value(*job.operands[0], job.out.dtype)};"]
         kind = loop_dtype(job.node, arrays, job.out.dtype)
         assert kind is not None
         names, lines = [], []
@@ -240,7 +242,7 @@ class _LoopText:
         self.names[job.key] = (f"v{number}", job.out.dtype)
         if self.stored(job.key):
             lines.append(f"{self._element(job.key, job.out, written=True)} = v{number};")
-        return lines, None
+        return lines
 
     def _value(self, key: int, array: Any, kind: np.dtype[Any]) -> str:
         """An operand as C text of type ``kind``."""

@@ -123,7 +123,9 @@ def sum_text(job: Job, slot: Slot) -> Lines:
     yield "{"
     yield f"const {t} *x = a[{slot(key, x)}];"
     yield f"{t} *z = a[{slot(job.key, job.out)}];"
-    from_ = " + ".join([f"i{k} * {s[0]}" for k, s in enumerate(steps)] + [f"q{k} * {s[0]}" for k, s in enumerate(along)])
+    from_ = " + ".join(
+        [f"i{k} * {s[0]}" for k, s in enumerate(steps)] + [f"q{k} * {s[0]}" for k, s in enumerate(along)]
+    )
     to = " + ".join(f"i{k} * {s[1]}" for k, s in enumerate(steps)) or "0"
     by_rows = bool(steps and steps[-1][0] == 1 and steps[-1][1] == 1) and order != list(range(x.ndim))
     if by_rows:

@@ -56,7 +56,7 @@ class _Function:
         for part in _grouped(jobs):
             if isinstance(part, Loop):
                 inside = {id(job.node) for job in part.jobs}
-                self.lines += part.text(partial(is_read_elsewhere, inside=inside), self._slot)
+                self.lines += part.text(lambda key, inside=inside: is_read_elsewhere(key, inside), self._slot)  # type: ignore[misc]
             else:
                 write = product_text if part.node.op.name == "matmul" else sum_text
                 self.lines += ((line, part.node) for line in write(part, self._slot))

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from tutorlib.compile.arguments import Pairs, accepted, checked_givens, checked_updates, update_value
+from tutorlib.compile.c_segments import ready_for_c
 from tutorlib.compile.evaluate import result_form
 from tutorlib.compile.executor import Plan
 from tutorlib.compile.fgraph import clone
@@ -85,9 +86,10 @@ class Function:
         ends = [(s, new) for (s, _), new in zip(updates, roots[len(outputs) :], strict=True)]
         # Of each input: dtype, number of axes, and the shape where any of it is known (then all of it must be).
         self._wanted = [(v.dtype, v.ndim, v.shape if any(d is not None for d in v.shape) else None) for v in leaves]
-        results = roots[: len(outputs)]
-        self._program = (self._plan.nodes, leaves, results, ends)
-        self._fast = None if mode == "plain" else Schedules(self._plan, leaves, results, ends, regions, self.log)
+        self._program = (self._plan.nodes, leaves, roots[: len(outputs)], ends)
+        self._fast = None
+        if mode != "plain":
+            self._fast = Schedules(self._plan, *self._program[1:], regions, self.log, in_c=mode == "c")
 
     def _check_unused(self, roots: list[Symbol], policy: str) -> None:
         if policy == "ignore":
@@ -218,6 +220,21 @@ class Function:
         return source_of_plan(*self._program, f"{self._words()}, without a plan of its memory")
 
     @property
+    def c_source(self) -> str:
+        """With ``mode="c"``: the C program that was compiled for the shapes of the latest call, each op named; else "".
+
+        >>> import tutorlib as tl
+        >>> x = tl.vector("x")
+        >>> f = tl.function([x], tl.exp(x) * 2, mode="c")
+        >>> f([0.0, 1.0]).round(2)
+        array([2.  , 5.44])
+        >>> "exp(" in f.c_source or not f.c_source      # there may be no compiler here
+        True
+        """
+        schedule = self._fast.latest() if self._fast is not None else None
+        return schedule.segments.text() if schedule is not None and schedule.segments is not None else ""
+
+    @property
     def schedule(self) -> Lifetimes:
         """Which buffer holds which value from which step to which, for the shapes of the latest call: see
         ``Lifetimes``."""
@@ -300,7 +317,8 @@ def function(
         givens: pairs (or a dict) of a variable of the graph and what stands in its place, in this function only.
         on_unused_input: "raise", "warn" or "ignore".
         mode: None rewrites the graph first (``tl.rules()`` lists how), "plain" runs it as written, "check" rewrites it
-            and compares both sides of every step on random inputs.
+            and compares both sides of every step on random inputs, "c" rewrites it and compiles what C computes faster
+            (where there is a compiler; the values are the same).
         name: for messages.
 
     Raises MissingInputError, UnusedInputError, UpdateTypeError, ShapeError, DTypeError.
@@ -316,8 +334,10 @@ def function(
     """
     if on_unused_input not in ("raise", "warn", "ignore"):
         raise ValueError('on_unused_input must be "raise", "warn" or "ignore"')
-    if mode not in (None, "plain", "check"):
-        raise ValueError('mode must be None, "plain" or "check"')
+    if mode not in (None, "plain", "check", "c"):
+        raise ValueError('mode must be None, "plain", "check" or "c"')
+    if mode == "c" and not ready_for_c():
+        mode = None
     if isinstance(inputs, Symbol | In):
         raise TutorlibError("inputs are a list", fix="write tl.function([x], …)")
     ins = [i if isinstance(i, In) else In(i) for i in inputs]

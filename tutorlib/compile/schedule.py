@@ -20,6 +20,7 @@ import numpy as np
 
 from tutorlib.compile.bound import Bound, Call, direct_call, thin
 from tutorlib.compile.buffers import SHAPE_ONLY, Buffers, Like, Lives, direct_updates, is_view
+from tutorlib.compile.c_segments import Segments
 from tutorlib.compile.lower import lowered, several
 from tutorlib.compile.poison import speculation
 from tutorlib.compile.regions import Region
@@ -67,8 +68,10 @@ class Schedule:
         updates: Sequence[tuple[Shared, Symbol]],
         likes: Mapping[int, Like],
         regions: Sequence[Region] = (),
+        in_c: bool = False,
     ) -> None:
-        """``likes``: by id of variable, the shape and dtype of its value. ``regions``: what may run as one pass."""
+        """``likes``: by id of variable, the shape and dtype of its value. ``regions``: what may run as one pass.
+        ``in_c``: compile what C computes faster."""
         self.inputs, self.outputs, self.updates = list(inputs), list(outputs), list(updates)
         direct = direct_updates(nodes, outputs, updates, likes)
         first, groups = passes_of(nodes, regions, likes, direct)
@@ -85,14 +88,23 @@ class Schedule:
         self._likes = likes
         position = 0
         while position < len(nodes):
-            group = groups.get(position, [nodes[position]])
+            group = [nodes[position]] if in_c else groups.get(position, [nodes[position]])
             if len(group) == 1 or not self._add_tiled(group, position):
                 for i, node in enumerate(group):
                     self._add(node, position + i, likes)
             position += len(group)
         self._find_ends()
         self.checked = [v for v in checked if isinstance(self._operand(v), np.ndarray)]
+        self.segments = self._compiled() if in_c else None
         self._flatten()
+
+    def _compiled(self) -> Segments:
+        steps = [step for step in self.steps if isinstance(step, Step)]
+        kept = {id(v) for v in (*self.outputs, *(new for _, new in self.updates), *self.checked)}
+        alone = not self._moves and not self._lent_moves
+        found = Segments(steps, self._operand, self.direct, kept, alone)
+        found.bind(self.array)
+        return found
 
     # ---- making it ----
 
@@ -239,19 +251,22 @@ class Schedule:
     def _flatten(self) -> None:
         before: list[tuple[Bound, bool]] = []
         last: list[Call] = []
-        for step in self.steps:
+        for position, step in enumerate(self.steps):
             if isinstance(step, Tiles):
                 before += zip(step.calls, step.strict, strict=True)
                 continue
-            strict = id(step.node) in self._strict
+            calls, strict = step.calls, id(step.node) in self._strict
+            if self.segments is not None and position in self.segments:
+                calls, strict = [Bound(call, "") for call in self.segments.calls_at(position)], False
             if step.node.outputs and id(step.node.outputs[0]) in self.direct:
-                last += [bound.call for bound in step.calls]
+                last += [bound.call for bound in calls]
             else:
-                before += [(bound, strict) for bound in step.calls]
+                before += [(bound, strict) for bound in calls]
         self._calls = [b.strict if strict and b.strict is not None else b.call for b, strict in before]
         self._strict_calls = [b.strict if b.strict is not None else b.call for b, _ in before]
         self._last_calls = last
-        self._checks = [partial(_vdot, a, a) for a in (self.array[id(v)] for v in self.checked)]
+        tried = any(bound.strict is not None and not strict for bound, strict in before)
+        self._checks = [partial(_vdot, a, a) for a in (self.array[id(v)] for v in self.checked)] if tried else []
 
     # ---- running it ----
 
@@ -278,7 +293,7 @@ class Schedule:
             return False
         self.array.update(changed)
         stale = set(changed)
-        for step in self.steps:
+        for position, step in enumerate(self.steps):
             if isinstance(step, Tiles):
                 if any(id(v) in stale for v in step.reads()) and not step.bind(self._strict):
                     return False
@@ -291,7 +306,8 @@ class Schedule:
             elif not any(id(v) in stale for v in node.inputs):
                 continue
             if step.outs:
-                self._bind(step)
+                if self.segments is None or position not in self.segments:
+                    self._bind(step)
                 continue
             view = self._view(node)
             if view is None:
@@ -300,7 +316,7 @@ class Schedule:
             stale.add(id(node.outputs[0]))
         self._find_ends()
         self._flatten()
-        return True
+        return self.segments is None or self.segments.bind(self.array)
 
     def run(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The outputs, as arrays of the caller's own; the updates are in the shared variables afterwards.

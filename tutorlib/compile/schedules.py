@@ -32,9 +32,10 @@ class Schedules:
         updates: list[tuple[Shared, Symbol]],
         regions: list[Region],
         log: RewriteLog,
+        in_c: bool = False,
     ) -> None:
         """``regions``: what may run as one pass; ``log``: which shows other states of the same graph when asked to."""
-        self._plan = plan
+        self._plan, self._in_c = plan, in_c
         self._regions, self._log = regions, log
         self._inputs, self._outputs, self._updates = inputs, outputs, updates
         self._known: dict[tuple[Any, ...], Schedule | None] = {}
@@ -93,7 +94,9 @@ class Schedules:
             if shape != variable.storage.value.shape:
                 return None
         with quiet():
-            return Schedule(self._plan.nodes, self._inputs, self._outputs, self._updates, likes, self._regions)
+            return Schedule(
+                self._plan.nodes, self._inputs, self._outputs, self._updates, likes, self._regions, self._in_c
+            )
 
     def _shapes_follow(self, likes: dict[int, Any]) -> bool:
         """Whether every shape follows from those of the inputs: a mask's result, say, has another length every time."""

@@ -216,7 +216,7 @@ sigmoid: Op = elementwise(
     "sigmoid",
     (lambda g, out, x: safe_mul(g, out * (1 - out)),),
     forward=_sigmoid,
-    c="(1 / (1 + exp(-{0})))",
+    c="(({0} >= 0 ? 1 : exp(-fabs({0}))) / (1 + exp(-fabs({0}))))",
     doc="1 / (1 + exp(-x)), the logistic function.",
 )
 
