@@ -20,7 +20,7 @@ def version():
 def convolutional(m, P, d):
     h = d.X
     for K, c in (("K1", "c1"), ("K2", "c2")):
-        h = tl.max_pool2d(tl.relu(tl.conv2d(h, P[K]) + tl.reshape(P[c], (1, -1, 1, 1))), 2)
+        h = tl.relu(tl.max_pool2d(tl.conv2d(h, P[K], P[c]), 2))
     return tl.cross_entropy(tl.reshape(h, (h.shape[0], 400)) @ P["W"] + P["b"], d.y)
 
 

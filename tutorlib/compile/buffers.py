@@ -12,6 +12,7 @@ import numpy as np
 
 from tutorlib.compile.lower import one_ufunc
 from tutorlib.core.graph import Node, Shared, Symbol
+from tutorlib.ops.im2col import laid, usual
 
 Like = tuple[tuple[int, ...], np.dtype[Any]]
 
@@ -30,12 +31,26 @@ SHAPE_ONLY = {
 }
 # Ops of several calls whose result may take the place of an operand, and of which.
 _IN_PLACE = {"relu": (0,), "sigmoid": (0,), "safe_mul": (0, 1), "safe_div": (0, 1), "where": (1,)}
+# Ops whose results, images (batch, channels, *space), lie in memory with the batch last; and those that keep to the
+# order of their operand, as elementwise ops do.
+_BATCH_LAST = frozenset({"conv", "conv_transpose"})
+_POOLING = frozenset({"max_pool", "max_pool_spread", "max_pool_collect", "avg_pool", "avg_pool_spread"})
 
 
 def is_view(node: Node) -> bool:
     """Whether the result may look into its first operand. With index arrays, whose values come at run time, it does
     not."""
     return node.op.name in VIEWS and not (node.op.name == "getitem" and len(node.inputs) > 1)
+
+
+def _has_batch_last(node: Node, operands: Sequence[Any], ndim: int) -> bool:
+    """Whether a result is to lie in memory as (channels, *space, batch)."""
+    if ndim < 3:
+        return False
+    if "elementwise" in node.op.flags or node.op.name in _POOLING:
+        arrays = (a for a in operands if isinstance(a, np.ndarray) and a.ndim == ndim)
+        return any(laid(a).flags.c_contiguous and not a.flags.c_contiguous for a in arrays)
+    return node.op.name in _BATCH_LAST
 
 
 class Lives:
@@ -93,14 +108,20 @@ class Buffers:
         """The array for ``var``, a result of ``node``: an operand's that dies here, a free one, or a new one."""
         shape, dtype = like
         self.bytes_without_reuse += math.prod(shape) * dtype.itemsize
-        buffer = self._from_operand(node, operands, like, position)
-        if buffer is None:
+        place = self._from_operand(node, operands, like, position)
+        if place is None:
             free = self._free.get((math.prod(shape), dtype.str))
             buffer = free.pop() if free else self._new(like)
+            array = buffer.array
+            if _has_batch_last(node, operands, len(shape)):
+                array = usual(array.reshape(*shape[1:], shape[0]))
+            elif array.shape != shape:
+                array = array.reshape(shape)
+        else:
+            buffer, array = place
         self._owned[id(var)] = buffer
         buffer.tenants.append((var, position, self.lives.last[id(var)]))
-        array = buffer.array
-        return array if array.shape == shape else array.reshape(shape)
+        return array
 
     def take_new(self, var: Symbol, like: Like, position: int) -> np.ndarray:
         """An array for ``var`` that nobody else has had."""
@@ -115,7 +136,9 @@ class Buffers:
         self.bytes += buffer.array.nbytes
         return buffer
 
-    def _from_operand(self, node: Node, operands: Sequence[Any], like: Like, position: int) -> Buffer | None:
+    def _from_operand(
+        self, node: Node, operands: Sequence[Any], like: Like, position: int
+    ) -> tuple[Buffer, np.ndarray] | None:
         # A ufunc minds itself where operands overlap the result; several calls one after another do not.
         alone = one_ufunc(node) is None
         places = range(len(operands)) if not alone else _IN_PLACE.get(node.op.name, ())
@@ -127,7 +150,7 @@ class Buffers:
             others = [a for j, a in enumerate(operands) if j != i and isinstance(a, np.ndarray)]
             if alone and any(np.may_share_memory(array, other) for other in others):
                 continue
-            return self._owned.pop(key)
+            return self._owned.pop(key), array
         return None
 
     def let_go(self, node: Node, position: int) -> None:

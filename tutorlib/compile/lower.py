@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,13 @@ from tutorlib.compile.bound import (
     thin,
     whole,
 )
+from tutorlib.compile.lower_images import (
+    lower_conv,
+    lower_conv_transpose,
+    lower_conv_weight,
+    lower_max_pool,
+    lower_max_pool_spread,
+)
 from tutorlib.compile.lower_rows import (
     lower_cross_entropy,
     lower_log_softmax,
@@ -39,6 +46,7 @@ from tutorlib.compile.lower_rows import (
 )
 from tutorlib.core.graph import Node
 from tutorlib.ops.define import normalized_axes
+from tutorlib.ops.im2col import laid
 
 
 def one_ufunc(node: Node) -> np.ufunc | None:
@@ -94,6 +102,28 @@ def _sigmoid(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scra
     ]
 
 
+def _as_it_lies(lower: Callable[..., list[Bound] | None]) -> Callable[..., list[Bound] | None]:
+    """Work on arrays in the order of their memory where the result has the batch last: scratch has no other order."""
+
+    @wraps(lower)
+    def call(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
+        if out.ndim < 3 or out.flags.c_contiguous or not laid(out).flags.c_contiguous:
+            return lower(node, operands, out, scratch)
+        turned = [laid(a) if isinstance(a, np.ndarray) and a.ndim == out.ndim else a for a in operands]
+        if not all(np.ndim(a) in (0, out.ndim) for a in turned):
+            return None
+        calls = lower(node, turned, laid(out), scratch)
+        return None if calls is None else [Bound(partial(_one_by_one, [b.call for b in calls]), "{out}[...] = {op}")]
+
+    return call
+
+
+def _one_by_one(calls: Sequence[Call]) -> None:
+    for call in calls:
+        call()
+
+
+@_as_it_lies
 def _softplus(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
     (x,) = operands
     if CLIP is None or not isinstance(x, np.ndarray) or x.dtype != out.dtype or node.attrs:
@@ -122,6 +152,7 @@ def _is_zero(value: Any) -> bool:
     return type(value) in (int, float) and repr(value) in ("0", "0.0")
 
 
+@_as_it_lies
 def _where(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
     """By masks of bits, which cost the same whatever the condition: np.where guesses at each element."""
     condition, x, y = operands
@@ -279,6 +310,11 @@ LOWERING: dict[str, Callable[[Node, Sequence[Any], np.ndarray, Scratch], list[Bo
     "put_label": lower_put_label,
     "softmax": lower_softmax,
     "log_softmax": lower_log_softmax,
+    "conv": lower_conv,
+    "conv_transpose": lower_conv_transpose,
+    "conv_weight": lower_conv_weight,
+    "max_pool": lower_max_pool,
+    "max_pool_spread": lower_max_pool_spread,
     "cast": _cast,
     "broadcast_like": _broadcast,
     "broadcast_to": _broadcast,

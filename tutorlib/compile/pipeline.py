@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tutorlib.compile import rules_algebra, rules_basic, rules_fold, rules_passes, rules_stable
+from tutorlib.compile import rules_algebra, rules_basic, rules_fold, rules_fused, rules_passes, rules_stable
 from tutorlib.compile.graph_state import GraphState
 from tutorlib.compile.passes import passes, record
 from tutorlib.compile.prepare import plainly, prepared
@@ -13,7 +13,7 @@ from tutorlib.core.graph import Symbol
 from tutorlib.core.toposort import toposort
 
 # In the order they run; importing them enters their rules.
-RULE_MODULES = (rules_basic, rules_stable, rules_fold, rules_algebra, rules_passes)
+RULE_MODULES = (rules_basic, rules_stable, rules_fold, rules_algebra, rules_fused, rules_passes)
 
 
 def rewritten(roots: list[Symbol], mode: str | None) -> tuple[list[Symbol], RewriteLog]:

@@ -17,6 +17,7 @@ from tutorlib.compile.schedule import Schedule, Step
 from tutorlib.compile.tiles import Tiles
 from tutorlib.core.graph import Constant, Node, Shared, Symbol
 from tutorlib.ops.define import TABLE
+from tutorlib.ops.im2col import laid
 
 _SMALL = 12  # a constant with so many elements is written out
 _COMMENT = 64  # the column where comments start
@@ -194,12 +195,19 @@ def _name_buffers(schedule: Schedule, names: _Names) -> dict[int, str]:
             base = array.base
             if id(array) in places or base is None or id(base) not in memory:
                 continue
-            shape = "x".join(str(n) for n in array.shape) or "scalar"
+            shape = "x".join(str(n) for n in (array if array.flags.c_contiguous else laid(array)).shape) or "scalar"
             name = places[id(array)] = f"{memory[id(base)]}_{shape}"
-            text = f"{name} = {memory[id(base)]}.reshape({_shape(array.shape)})"
+            text = f"{name} = {memory[id(base)]}{_arrangement(array)}"
             if text not in names.head:
                 names.head.append(text)
     return places
+
+
+def _arrangement(array: np.ndarray) -> str:
+    """How an array views the memory of a buffer, as text: in another shape, or with the batch last in memory."""
+    if array.flags.c_contiguous:
+        return f".reshape({_shape(array.shape)})"
+    return f".reshape({_shape(laid(array).shape)}).transpose({(array.ndim - 1, *range(array.ndim - 1))})"
 
 
 def _step_lines(schedule: Schedule, step: Step, names: _Names, places: dict[int, str]) -> list[str]:

@@ -1,27 +1,38 @@
 """The windows of an image batch as the columns of one matrix, and back: the inside of the convolutions.
 
-Arrays here have their channels first, (channels, batch, *space). Where windows lie one step apart, NumPy need not cut
-rows of an image short: each place of the kernel is then one contiguous run over the whole padded batch, shifted. The
-few columns that stand for windows across an edge are computed and never looked at.
+Arrays here are laid (channels, *space, batch): whatever goes over space, pooling too, then works on runs of at least a
+batch, and one matrix product serves all images.
 """
 
 from __future__ import annotations
 
-from itertools import product
 from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
-from tutorlib.ops.windows import Pairs, inside, padded, pieces
+from tutorlib.ops.windows import Pairs, pieces
 
 Sizes = tuple[int, ...]
+
+
+def laid(x: Any) -> Any:
+    """(batch, channels, *space) seen as (channels, *space, batch)."""
+    return x.transpose(*range(1, x.ndim), 0)
+
+
+def usual(x: Any) -> Any:
+    """(channels, *space, batch) seen as (batch, channels, *space)."""
+    return x.transpose(x.ndim - 1, *range(x.ndim - 1))
 
 
 class WindowMatrix:
     """The geometry of one convolution, and the four ways between images, features and their matrices.
 
-    A matrix of windows is (channels · kernel, ``length``), one of features (channels, ``length``).
+    Images and features come and go as (batch, channels, *space). A matrix of windows is (channels · kernel,
+    ``length``), one of features (channels, ``length``). ``windows`` and ``images`` take the array to fill, where there
+    is one to be used again.
     """
 
     def __init__(
@@ -38,75 +49,64 @@ class WindowMatrix:
         self.xp, self.batch, self.sizes, self.kernel, self.count = xp, batch, sizes, kernel, count
         self.stride, self.pairs, self.dilation = stride, pairs, dilation
         self.whole = tuple(n + before + after for n, (before, after) in zip(sizes, pairs, strict=True))
-        places, columns = prod(self.whole), prod(count)
         self.plain = prod(kernel) == 1 and all(s == 1 for s in stride)
-        # Runs across edges pay while they compute at most half as much again.
-        self.runs = xp is np and not self.plain and all(s == 1 for s in stride) and 0 < 2 * places <= 3 * columns
-        self.runs = self.runs and batch > 0
-        if self.runs:
-            steps = [prod(self.whole[axis + 1 :]) for axis in range(len(kernel))]
-            self.shifts = [
-                sum(at * gap * step for at, gap, step in zip(place, dilation, steps, strict=True))
-                for place in product(*map(range, kernel))
-            ]
-            self.length = batch * places - self.shifts[-1]
-        else:
-            self.length = batch * columns
+        self.length = batch * prod(count)
 
-    def windows(self, x: Any) -> Any:
+    def windows(self, x: Any, out: Any = None) -> Any:
         """The matrix of the windows of images."""
-        x = padded(self.xp, x, self.pairs)
+        x = self._padded(laid(x))
+        channels = x.shape[0]
         if self.plain:
-            return x.reshape(x.shape[0], self.length)
-        channels, size = x.shape[0], prod(self.kernel)
-        if self.runs:
-            flat = x.reshape(channels, -1)
-            result = np.empty((channels, size, self.length), x.dtype)
-            for i, shift in enumerate(self.shifts):
-                result[:, i] = flat[:, shift : shift + self.length]
-        else:
-            result = self.xp.empty((channels, size, self.batch, *self.count), x.dtype)
-            for i, piece in enumerate(pieces(x, self.kernel, self.count, self.stride, self.dilation)):
-                result[:, i] = piece
-        return result.reshape(channels * size, self.length)
+            return x.reshape(channels, self.length)
+        shape = (channels, *self.kernel, *self.count, self.batch)
+        if out is None:
+            out = self.xp.empty((channels * prod(self.kernel), self.length), x.dtype)
+        if self.xp is np:
+            first, *along, last = x.strides
+            within = (gap * step for gap, step in zip(self.dilation, along, strict=True))
+            between = (move * step for move, step in zip(self.stride, along, strict=True))
+            out.reshape(shape)[...] = as_strided(x, shape, (first, *within, *between, last), writeable=False)
+            return out
+        parts = out.reshape(channels, prod(self.kernel), *self.count, self.batch)
+        for i, piece in enumerate(self._pieces(x)):
+            parts[:, i] = piece
+        return out
 
-    def images(self, matrix: Any) -> Any:
+    def images(self, matrix: Any, out: Any = None) -> Any:
         """What undoes ``windows``: each column's elements added at the places of its window."""
         size = prod(self.kernel)
         channels = matrix.shape[0] // size
-        shape = (channels, self.batch, *self.whole)
+        shape = (channels, *self.whole, self.batch)
         if self.plain:
-            return inside(matrix.reshape(shape), self.pairs, self.sizes)
-        result = self.xp.zeros(shape, matrix.dtype)
-        if self.runs:
-            parts, flat = matrix.reshape(channels, size, self.length), result.reshape(channels, -1)
-            for i, shift in enumerate(self.shifts):
-                flat[:, shift : shift + self.length] += parts[:, i]
+            return usual(self._inside(matrix.reshape(shape)))
+        if out is None:
+            out = self.xp.zeros(shape, matrix.dtype)
         else:
-            parts = matrix.reshape(channels, size, self.batch, *self.count)
-            for i, piece in enumerate(pieces(result, self.kernel, self.count, self.stride, self.dilation)):
-                piece += parts[:, i]
-        return inside(result, self.pairs, self.sizes)
+            out.fill(0)
+        parts = matrix.reshape(channels, size, *self.count, self.batch)
+        for i, piece in enumerate(self._pieces(out)):
+            piece += parts[:, i]
+        return usual(self._inside(out))
 
-    def laid(self, features: Any) -> Any:
-        """Features as a matrix, with zeros for windows that do not exist."""
-        channels = features.shape[0]
-        if not self.runs:
-            return features.reshape(channels, self.length)
-        result = np.zeros((channels, self.batch, *self.whole), features.dtype)
-        self._existing(result)[...] = features
-        return result.reshape(channels, -1)[:, : self.length]
+    def matrix_of(self, features: Any) -> Any:
+        """Features as a matrix: a view where they are laid as here, else a copy."""
+        return laid(features).reshape(features.shape[1], self.length)
 
-    def features(self, weights: Any, matrix: Any) -> Any:
-        """``weights`` (groups, out of one, rows) times a matrix of windows (groups, rows, length), as features."""
-        channels = weights.shape[0] * weights.shape[1]
-        if not self.runs:
-            return self.xp.matmul(weights, matrix).reshape(channels, self.batch, *self.count)
-        result = np.empty(
-            (*weights.shape[:2], self.batch * prod(self.whole)), np.result_type(weights.dtype, matrix.dtype)
-        )
-        np.matmul(weights, matrix, out=result[..., : self.length])
-        return self._existing(result.reshape(channels, self.batch, *self.whole))
+    def features(self, matrix: Any) -> Any:
+        """A matrix of features, by group or not, seen as features."""
+        return usual(matrix.reshape(prod(matrix.shape[:-1]), *self.count, self.batch))
 
-    def _existing(self, array: Any) -> Any:
-        return array[(..., *map(slice, self.count))]
+    def _pieces(self, x: Any) -> Any:
+        return pieces(x, self.kernel, self.count, self.stride, self.dilation, lead=1)
+
+    def _inside(self, x: Any) -> Any:
+        within = (slice(before, before + n) for (before, _), n in zip(self.pairs, self.sizes, strict=True))
+        return x[(slice(None), *within)]
+
+    def _padded(self, x: Any) -> Any:
+        """Laid images with zeros around them, in one piece of memory."""
+        if not any(map(any, self.pairs)):
+            return self.xp.ascontiguousarray(x)
+        result = self.xp.zeros((x.shape[0], *self.whole, self.batch), x.dtype)
+        self._inside(result)[...] = x
+        return result

@@ -35,16 +35,29 @@ def _geometry(sizes: Any, kernel: Any, stride: Any, padding: Padding, dilation: 
     return count, pads(sizes, kernel, stride, padding, dilation)
 
 
-def _over_windows(xp: Any, combine: Any, x: Any, kernel: Any, count: Any, stride: Any, dilation: Any) -> Any:
-    """``combine`` (a ufunc) over the elements of every window of padded ``x``: along one axis after the other."""
-    start = x
-    for axis, (k, n, step, gap) in enumerate(zip(kernel, count, stride, dilation, strict=True), start=2):
-        lead = (slice(None),) * axis
+def _over_windows(combine: Any, x: Any, out: Any, kernel: Any, count: Any, stride: Any, dilation: Any) -> Any:
+    """``combine`` (a ufunc) over the elements of every window of padded ``x``: along one axis after the other; into
+    ``out``, if it is not None."""
+    along = list(zip(kernel, count, stride, dilation, strict=True))
+    x = start = x[(slice(None), slice(None), *(slice(step * (n - 1) + reach(k, gap)) for k, n, step, gap in along))]
+    last = max((axis for axis, k in enumerate(kernel) if k > 1), default=-1)
+    for axis, (k, n, step, gap) in enumerate(along):
+        lead = (slice(None),) * (axis + 2)
         views = [x[(*lead, slice(at * gap, at * gap + step * n, step))] for at in range(k)]
-        x = views[0] if k == 1 else combine(views[0], views[1])
+        if k == 1:
+            x = views[0]
+            continue
+        into = None
+        if axis == last and out is not None and all(s == 1 for s in stride[axis + 1 :]):
+            into = out
+        x = combine(views[0], views[1], out=into)
         for view in views[2:]:
             combine(x, view, out=x)
-    return x.copy() if x is start or all(k == 1 for k in kernel) else x
+    if out is None:
+        return x.copy() if x is start or last < 0 else x
+    if x is not out:
+        out[...] = x
+    return out
 
 
 # ---- the largest ----
@@ -56,9 +69,12 @@ def _lowest(dtype: np.dtype[Any]) -> Any:
     return False if dtype.kind == "b" else np.iinfo(dtype).min
 
 
-def _max_pool_forward(xp: Any, x: Any, kernel: Any, stride: Any, padding: Padding, dilation: Any) -> Any:
+def largest_of_windows(
+    xp: Any, x: Any, out: Any = None, *, kernel: Any, stride: Any, padding: Padding, dilation: Any
+) -> Any:
+    """What the op max_pool gives, into ``out`` if there is one."""
     count, pairs = _geometry(x.shape[2:], kernel, stride, padding, dilation, "max_pool")
-    return _over_windows(xp, xp.maximum, padded(xp, x, pairs, _lowest(x.dtype)), kernel, count, stride, dilation)
+    return _over_windows(xp.maximum, padded(xp, x, pairs, _lowest(x.dtype)), out, kernel, count, stride, dilation)
 
 
 def _winners(
@@ -96,22 +112,31 @@ def _in_the_order_of(xp: Any, like: Any, values: Any) -> Any:
     return result
 
 
-def _spread_forward(xp: Any, g: Any, x: Any, out: Any, **attrs: Any) -> Any:
+def spread_over_windows(xp: Any, g: Any, x: Any, out: Any, result: Any = None, **attrs: Any) -> Any:
+    """What the op max_pool_spread gives, into ``result`` if there is one."""
     masks, number, pairs = _winners(xp, x, out, **attrs)
     share = _in_the_order_of(xp, out, _shared(g, number))
     sizes = tuple(n + before + after for n, (before, after) in zip(x.shape[2:], pairs, strict=True))
-    result = xp.zeros_like(x, dtype=g.dtype, shape=(*x.shape[:2], *sizes))
-    places = pieces(result, attrs["kernel"], out.shape[2:], attrs["stride"], attrs["dilation"])
     multiply = _product_of(xp, share)
-    apart = multiply is np.multiply and all(
-        s >= reach(k, d) for s, k, d in zip(attrs["stride"], attrs["kernel"], attrs["dilation"], strict=True)
-    )
+    windows = list(zip(attrs["stride"], attrs["kernel"], attrs["dilation"], out.shape[2:], sizes, strict=True))
+    apart = multiply is np.multiply and all(s >= reach(k, d) for s, k, d, _, _ in windows)
+    everywhere = apart and all(s == k and s * n == size for s, k, _, n, size in windows)
+    whole = result if sizes == x.shape[2:] else None
+    if whole is None:
+        whole = xp.empty_like(x, dtype=g.dtype, shape=(*x.shape[:2], *sizes))
+    if not everywhere:
+        whole.fill(0)
+    places = pieces(whole, attrs["kernel"], out.shape[2:], attrs["stride"], attrs["dilation"])
     for place, mask in zip(places, masks, strict=True):
         if apart:
             np.multiply(mask, share, out=place)
         else:
             place += multiply(mask, share)
-    return inside(result, pairs, x.shape[2:])
+    found = inside(whole, pairs, x.shape[2:])
+    if result is None or whole is result:
+        return found
+    result[...] = found
+    return result
 
 
 def _collect_forward(xp: Any, gg: Any, x: Any, out: Any, **attrs: Any) -> Any:
@@ -134,7 +159,7 @@ def _pooled(name: str, forward: Any, spread: Any, doc: str) -> Op:
 
 _max_pool: Op = _pooled(
     "max_pool",
-    _max_pool_forward,
+    largest_of_windows,
     lambda g, out, x, **attrs: _max_pool_spread(g, x, out, **attrs),
     "The largest element of each window.",
 )
@@ -142,7 +167,7 @@ _max_pool: Op = _pooled(
 _max_pool_spread: Op = register(
     Op(
         "max_pool_spread",
-        _spread_forward,
+        spread_over_windows,
         lambda g, x, out, **attrs: AVal(x.shape, g.dtype),
         (lambda gg, result, g, x, out, **attrs: _max_pool_collect(gg, x, out, **attrs), None, None),
         doc="Each window's cotangent, in equal parts at its largest elements.",
@@ -177,7 +202,9 @@ def _numbers(xp: Any, sizes: Any, count: Any, pairs: Pairs, count_include_pad: b
 def _avg_pool_forward(xp: Any, x: Any, count_include_pad: bool, **attrs: Any) -> Any:
     x = x if x.dtype.kind == "f" else x.astype(np.float64)
     count, pairs = _geometry(x.shape[2:], **attrs, op="avg_pool")
-    total = _over_windows(xp, xp.add, padded(xp, x, pairs), attrs["kernel"], count, attrs["stride"], attrs["dilation"])
+    total = _over_windows(
+        xp.add, padded(xp, x, pairs), None, attrs["kernel"], count, attrs["stride"], attrs["dilation"]
+    )
     return total / _numbers(xp, x.shape[2:], count, pairs, count_include_pad, x.dtype, **attrs)
 
 

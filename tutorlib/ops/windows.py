@@ -145,13 +145,19 @@ def inside(x: Any, pairs: Pairs, sizes: tuple[int, ...]) -> Any:
 
 
 def pieces(
-    x: Any, kernel: tuple[int, ...], count: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...]
+    x: Any,
+    kernel: tuple[int, ...],
+    count: tuple[int, ...],
+    stride: tuple[int, ...],
+    dilation: tuple[int, ...],
+    lead: int = 2,
 ) -> Iterator[Any]:
-    """For each place in the kernel, in order: the view of padded ``x`` with what all windows have there."""
+    """For each place in the kernel, in order: the view of padded ``x``, whose space begins behind ``lead`` axes, with
+    what all windows have there."""
     for place in product(*map(range, kernel)):
         yield x[
             (
-                ...,
+                *(slice(None),) * lead,
                 *(
                     slice(at * gap, at * gap + step * n, step)
                     for at, gap, step, n in zip(place, dilation, stride, count, strict=True)
