@@ -8,7 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from tutorlib.compile.subgraph import ControlOp, Prepared, Rewrite, Subgraph, as_outputs, closed, dim_that_differs
+from tutorlib.compile.subgraph import (
+    CONTROL_OPS,
+    ControlOp,
+    Prepared,
+    Rewrite,
+    Subgraph,
+    as_outputs,
+    closed,
+    dim_that_differs,
+)
 from tutorlib.compile.traced_body import tracing, where_made
 from tutorlib.compile.tree import flatten
 from tutorlib.core.aval import AVal
@@ -194,3 +203,6 @@ def _vjp(
 @cache
 def _op(nout: int, effect: bool) -> IfElse:
     return IfElse("ifelse", _forward, _infer, _vjp, nout=nout, flags={"syncs", *(["effect"] if effect else [])})
+
+
+CONTROL_OPS["ifelse"] = _op

@@ -19,6 +19,7 @@ from tutorlib.compile.fgraph import clone
 from tutorlib.compile.head import head, unhead
 from tutorlib.compile.scan_run import Layout, forward
 from tutorlib.compile.subgraph import (
+    CONTROL_OPS,
     SHAPED,
     ControlOp,
     Prepared,
@@ -284,3 +285,6 @@ def build(step: Subgraph, layout: Layout, operands: Sequence[Symbol]) -> list[Sy
     op = scan_op(len(outputs) - layout.until, whole.has_effect)
     made = op(*operands, step=whole, layout=layout._replace(kept=len(inner)))
     return list(made) if isinstance(made, tuple) else [made]
+
+
+CONTROL_OPS["scan"] = scan_op

@@ -255,11 +255,15 @@ class Prepared(NamedTuple):
 
 
 class ControlOp(Op):
-    """An op with graphs among its attributes."""
+    """An op with graphs among its attributes. There is one a number of results: ``CONTROL_OPS`` makes them."""
 
     def prepare(self, node: Node, used: Sequence[bool], rewrite: Rewrite) -> Prepared:
         """The node as a function runs it: without outputs that are not ``used``, the graphs inside rewritten."""
         raise NotImplementedError
+
+
+# By name: from the number of results, and whether running it can be seen from outside, to the op.
+CONTROL_OPS: dict[str, Callable[[int, bool], ControlOp]] = {}
 
 
 def remade(op: Op, inputs: Sequence[Symbol], attrs: dict[str, Any], like: Node) -> Node:

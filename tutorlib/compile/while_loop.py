@@ -10,7 +10,16 @@ from typing import Any
 from tutorlib.compile.ifelse import ifelse
 from tutorlib.compile.loop_body import changed, check_shapes, settled, with_states
 from tutorlib.compile.scan import scan
-from tutorlib.compile.subgraph import ControlOp, Prepared, Rewrite, Subgraph, as_outputs, closed, depending_on
+from tutorlib.compile.subgraph import (
+    CONTROL_OPS,
+    ControlOp,
+    Prepared,
+    Rewrite,
+    Subgraph,
+    as_outputs,
+    closed,
+    depending_on,
+)
 from tutorlib.compile.traced_body import tracing
 from tutorlib.compile.tree import Form, flatten
 from tutorlib.core.aval import AVal, python_scalar_aval
@@ -194,3 +203,6 @@ def _vjp(g: Any, needs: list[bool], out: Any, *operands: Any, cond: Subgraph, bo
 def _op(nout: int, effect: bool) -> WhileOp:
     flags = {"syncs", *(["effect"] if effect else [])}
     return WhileOp("while_loop", _forward, _infer, _vjp, nout=nout, flags=flags)
+
+
+CONTROL_OPS["while_loop"] = _op

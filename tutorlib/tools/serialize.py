@@ -1,7 +1,7 @@
 """Graphs and values on disk: graphs by op name, values by variable name. JSON and arrays; never a pickle, never code.
 
-A graph file is a zip archive (``.npz``) with one JSON text and the arrays of constants and shared variables. Reading
-one runs no code of its writer: ops are looked up in the table by name, anything unknown is refused.
+A graph file is a zip archive (``.npz``) with one JSON text (see ``graph_text``) and the arrays of constants and shared
+variables.
 """
 
 from __future__ import annotations
@@ -17,17 +17,13 @@ from zipfile import is_zipfile
 
 import numpy as np
 
-from tutorlib.core.aval import AVal
 from tutorlib.core.backend import to_host
 from tutorlib.core.dispatch import as_symbol
 from tutorlib.core.errors import ShapeError, TutorlibError, shape_text
-from tutorlib.core.graph import Constant, Input, Node, Shared, Symbol, label
+from tutorlib.core.graph import Input, Shared, Symbol, label
 from tutorlib.core.parameter import Parameter
-from tutorlib.core.storage import Storage
 from tutorlib.core.tensor import Tensor
-from tutorlib.core.toposort import toposort
-from tutorlib.ops.define import TABLE
-from tutorlib.ops.index import Hole
+from tutorlib.tools.graph_text import GraphReader, GraphWriter
 
 FORMAT = 1
 
@@ -42,7 +38,8 @@ class SavedGraph:
 
 
 def save_graph(path: str | os.PathLike[str], outputs: Any) -> Path:
-    """Write the graph of one or several expressions, with the present values of its shared variables.
+    """Write the graph of one or several expressions, loops and branches included, with the present values of its shared
+    variables and what random streams become after a draw.
 
     Args:
         path: a file; ``.npz`` is added. An existing file is replaced only when the new one is complete.
@@ -59,10 +56,8 @@ def save_graph(path: str | os.PathLike[str], outputs: Any) -> Path:
     array(2.)
     """
     roots = [as_symbol(v) for v in (outputs if isinstance(outputs, list | tuple) else [outputs])]
-    writer = _Writer()
-    for node in toposort(roots):
-        writer.node(node)
-    text = {"format": FORMAT, "variables": writer.variables, "outputs": [writer.number(v) for v in roots]}
+    writer = GraphWriter()
+    text = {"format": FORMAT, **writer.text(roots)}
     return _write(path, {"graph": np.frombuffer(json.dumps(text).encode(), np.uint8), **writer.arrays})
 
 
@@ -74,121 +69,13 @@ def load_graph(path: str | os.PathLike[str]) -> SavedGraph:
         text = json.loads(archive["graph"].tobytes().decode())
         if text.get("format") != FORMAT:
             raise TutorlibError(f"{Path(path).name} has format {text.get('format')}", fix="use a newer tutorlib")
-        variables: list[Symbol] = []
-        for entry in text["variables"]:
-            variables += _variables(entry, variables, archive)
+        variables = GraphReader(archive).variables(text)
     named = [v for v in variables if v.name and v.node is None]
     return SavedGraph(
         [variables[i] for i in text["outputs"]],
         {str(v.name): v for v in named if isinstance(v, Input)},
         {str(v.name): v for v in named if isinstance(v, Shared)},
     )
-
-
-class _Writer:
-    """Numbers variables in the order they are needed and turns them into plain data."""
-
-    def __init__(self) -> None:
-        self.variables: list[dict[str, Any]] = []
-        self.arrays: dict[str, np.ndarray] = {}
-        self._numbers: dict[int, int] = {}
-        self._count = 0
-
-    def _enter(self, entry: dict[str, Any], *made: Symbol) -> None:
-        self.variables.append(entry)
-        for var in made:
-            self._numbers[id(var)] = self._count
-            self._count += 1
-
-    def number(self, var: Symbol) -> int:
-        if id(var) not in self._numbers:
-            self._leaf(var)
-        return self._numbers[id(var)]
-
-    def _leaf(self, var: Symbol) -> None:
-        entry: dict[str, Any] = {"kind": var.kind, "name": var.name}
-        if isinstance(var, Constant) and var.aval.weak:
-            entry["number"] = _plain(var.value)
-        elif isinstance(var, Constant | Shared):
-            entry["array"] = f"array{len(self.arrays)}"
-            self.arrays[entry["array"]] = to_host(var.value if isinstance(var, Constant) else var.storage.value)
-            entry["shape"] = list(var.shape)
-        else:
-            entry |= {"shape": list(var.shape), "dtype": var.dtype.name}
-        self._enter(entry, var)
-
-    def node(self, node: Node) -> None:
-        if TABLE.get(node.op.name) is not node.op:
-            raise TutorlibError(
-                f"{node.op.name} is not in the op table, so no reader would know it",
-                fix="save the graph before that op, or express it by table ops",
-                source=node.source,
-            )
-        inputs = [self.number(v) for v in node.inputs]
-        try:
-            attrs = {key: _plain(value) for key, value in node.attrs.items()}
-        except TypeError as error:
-            raise TutorlibError(
-                f"{node.op.name} cannot be saved: {error}",
-                fix="control flow is not saved yet: save its parts",
-                source=node.source,
-            ) from None
-        entry = {"op": node.op.name, "inputs": inputs, "attrs": attrs, "names": [v.name for v in node.outputs]}
-        self._enter(entry | ({"role": node.role} if node.role != "forward" else {}), *node.outputs)
-
-
-def _plain(value: Any) -> Any:
-    """An attribute as JSON: what JSON lacks is written as a one-key object."""
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return value if np.isfinite(value) else {"float": repr(value)}
-    if isinstance(value, tuple):
-        return {"tuple": [_plain(v) for v in value]}
-    if isinstance(value, slice):
-        return {"slice": [_plain(value.start), _plain(value.stop), _plain(value.step)]}
-    if value is Ellipsis:
-        return {"ellipsis": True}
-    if isinstance(value, Hole):
-        return {"hole": value.n}
-    raise TypeError(f"an attribute is a {type(value).__name__}")
-
-
-def _attribute(value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
-    ((kind, content),) = value.items()
-    if kind == "tuple":
-        return tuple(map(_attribute, content))
-    if kind == "slice":
-        return slice(*map(_attribute, content))
-    if kind == "ellipsis":
-        return Ellipsis
-    return Hole(content) if kind == "hole" else float(content)
-
-
-def _variables(entry: dict[str, Any], known: list[Symbol], archive: Mapping[str, np.ndarray]) -> list[Symbol]:
-    if "op" in entry:
-        op = TABLE.get(entry["op"])
-        if op is None:
-            raise TutorlibError(
-                f"no op is called {entry['op']!r} here", fix="use the tutorlib that wrote the file, or a newer one"
-            )
-        attrs = {key: _attribute(value) for key, value in entry["attrs"].items()}
-        inputs = tuple(known[i] for i in entry["inputs"])
-        node = Node(op, inputs, attrs, None)
-        found = op.infer(*(v.aval for v in inputs), **attrs)  # type: ignore[misc]
-        avals = (found,) if op.nout == 1 else found
-        node.outputs = tuple(Symbol(a, node, i, n) for i, (a, n) in enumerate(zip(avals, entry["names"], strict=True)))
-        return list(node.outputs)
-    if "number" in entry:
-        return [Constant(_attribute(entry["number"]), entry["name"])]
-    if "array" in entry:
-        array = archive[entry["array"]]
-        if entry["kind"] == "constant":
-            return [Constant(array, entry["name"])]
-        return [Shared(Storage(array, entry["name"]), tuple(entry["shape"]), entry["name"])]
-    return [Input(AVal(tuple(entry["shape"]), np.dtype(entry["dtype"])), name=entry["name"])]
 
 
 # ---- values ----
