@@ -48,6 +48,7 @@ _LAZY = {
     "show": "tutorlib.viz.display",
     "explain": "tutorlib.tools.explain",
     "latex": "tutorlib.tools.latex",
+    "memory_budget": "tutorlib.tools.memory_budget",
     "nan_guard": "tutorlib.tools.nan_guard",
     "profile": "tutorlib.tools.profile",
     "load_graph": "tutorlib.tools.serialize",

@@ -12,6 +12,7 @@ __all__ = [
     "DeviceMismatchError",
     "DisconnectedError",
     "FreedGraphError",
+    "MemoryBudgetError",
     "MissingInputError",
     "ModeMixError",
     "NonFiniteError",
@@ -117,6 +118,10 @@ class DTypeError(TutorlibError, TypeError):
 
 class DeviceMismatchError(TutorlibError, ValueError):
     """Operands that live on different devices."""
+
+
+class MemoryBudgetError(TutorlibError, MemoryError):
+    """More memory held than ``tl.memory_budget`` allows."""
 
 
 class ModeMixError(TutorlibError, TypeError):

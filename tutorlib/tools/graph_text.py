@@ -143,7 +143,7 @@ class GraphReader:
         for entry in text["variables"]:
             known += self._made(entry, known)
         for shared, update in text.get("updates", ()):
-            known[shared].default_update = known[update]  # type: ignore[attr-defined]
+            known[shared].default_update = known[update]
         return known
 
     def _made(self, entry: Mapping[str, Any], known: Sequence[Symbol]) -> list[Symbol]:
@@ -183,7 +183,7 @@ class GraphReader:
         if kind == "graph":
             inside = self.variables(content)
             inputs = [inside[i] for i in content.get("inputs", ())]
-            return Subgraph(inputs, [inside[i] for i in content["outputs"]])  # type: ignore[arg-type]
+            return Subgraph(inputs, [inside[i] for i in content["outputs"]])
         return Hole(content) if kind == "hole" else float(content)
 
 
