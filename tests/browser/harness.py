@@ -28,7 +28,8 @@ window.mount = async (file, traits) => {
     saved: [],
     get: (name) => traits[name],
     set(name, value) { if (traits[name] === value) return; traits[name] = value; tell(name); },
-    save_changes() { this.saved.push({ step: traits.step, frame: traits.frame, selected: traits.selected }); },
+    save_changes() { this.saved.push({ step: traits.step, frame: traits.frame, selected: traits.selected,
+      predictions: traits.predictions }); },
     on: (event, listener) => (listeners[event] ??= []).push(listener),
     off: (event, listener) => { listeners[event] = listeners[event].filter((other) => other !== listener); },
   };

@@ -72,13 +72,22 @@ def explain(var: Any, cost: Any = None, inputs: Mapping[Any, Any] | None = None)
             raise MissingInputError(
                 "explaining a symbol's gradient needs the cost", fix="tl.explain(x, cost, inputs={x: 2.0})"
             )
-        values = replay([cost], {**(inputs or {})})
-        if id(var) not in values:
-            return Explanation("none", (message("explain.unreached", name=label(var)),))
-        return _of_symbols(_explain(values[id(var)], values[id(cost)], label(var)), cost, values)
+        return explain_symbols([var], cost, inputs or {})[0]
     if not isinstance(var, Tensor):
         raise ModeMixError(f"{type(var).__name__} has no gradient to explain", fix="pass a tensor or a symbol")
     return _explain(var, cost if cost is not None else last_cost(), label(var))
+
+
+def explain_symbols(variables: list[Symbol], cost: Symbol, inputs: Mapping[Any, Any]) -> list[Explanation]:
+    """`explain` for several variables of one static graph, which is run once."""
+    values = replay([cost], {**inputs})
+
+    def said(var: Symbol) -> Explanation:
+        if id(var) not in values:
+            return Explanation("none", (message("explain.unreached", name=label(var)),))
+        return _of_symbols(_explain(values[id(var)], values[id(cost)], label(var)), cost, values)
+
+    return [said(var) for var in variables]
 
 
 def _of_symbols(found: Explanation, cost: Symbol, values: Mapping[int, Any]) -> Explanation:

@@ -83,11 +83,20 @@ def name_of(var: Any) -> str:
     name = str(var.name) if var.name else "\\square" if var.node is None else label(var)
     if len(name) == 1 or name.startswith("\\"):
         return name
-    base, _, index = name.partition("_")
-    if not index and base[-1:].isdigit() and base.rstrip("0123456789"):
-        base, index = base.rstrip("0123456789"), base[len(base.rstrip("0123456789")) :]
+    base, index = split_name(name)
     shown = f"\\{base}" if base in _GREEK else base if len(base) == 1 else f"\\mathrm{{{_escaped(base)}}}"
     return f"{shown}_{{{_escaped(index)}}}" if index else shown
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """A name and its index: what follows the first underscore, or the digits at its end.
+
+    >>> split_name("W1"), split_name("w_in"), split_name("loss")
+    (('W', '1'), ('w', 'in'), ('loss', ''))
+    """
+    base, _, index = name.partition("_")
+    letters = base.rstrip("0123456789")
+    return (letters, base[len(letters) :]) if not index and letters != base and letters else (base, index)
 
 
 def _escaped(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from tutorlib.ops.formulas import formula
 from tutorlib.viz.names import letters_of
 
-__all__ = ["Rule", "as_json", "backward_of", "forward_of", "passes_on"]
+__all__ = ["Rule", "backward_of", "forward_of", "passes_on", "rules_of"]
 
 _GRADIENT = re.compile(r"∂L/∂([a-z])\s*=")
 
@@ -35,7 +35,8 @@ class Rule:
 
 
 @lru_cache(maxsize=512)
-def _rules(op: str) -> tuple[Rule | None, tuple[Rule, ...]]:
+def rules_of(op: str) -> tuple[Rule | None, tuple[Rule, ...]]:
+    """The forward rule of an op and a backward one for each input (its text "" where no gradient flows)."""
     entry = formula(op)
     if not entry:
         return None, ()
@@ -52,12 +53,12 @@ def _rules(op: str) -> tuple[Rule | None, tuple[Rule, ...]]:
 
 def forward_of(op: str) -> Rule | None:
     """How the op computes, or None where the table has no formula."""
-    return _rules(op)[0]
+    return rules_of(op)[0]
 
 
 def backward_of(op: str, port: int) -> Rule | None:
     """How the gradient of input `port` comes from that of the output, or None where the table has no formula."""
-    rules = _rules(op)[1]
+    rules = rules_of(op)[1]
     return rules[port] if port < len(rules) and rules[port].text else None
 
 
@@ -65,11 +66,3 @@ def passes_on(op: str, port: int) -> bool:
     """Whether the gradient of input `port` is that of the output, unchanged."""
     rule = backward_of(op, port)
     return rule is not None and rule.text.partition("=")[2].strip() == f"∂L/∂{rule.output}"
-
-
-def as_json(op: str) -> dict[str, Any] | None:
-    """The `formula` entry of the contract."""
-    forward, backward = _rules(op)
-    if forward is None and not backward:
-        return None
-    return {"forward": forward.text if forward else "", "backward": [rule.text for rule in backward]}

@@ -149,7 +149,8 @@ def _parts(var: Tensor, uses: list[tuple[Any, int]], total: np.ndarray | None, f
     arrays = [a for g, (_, port) in zip(found, uses, strict=True) if g is not None and (a := g[port]) is not None]
     if len(arrays) < len(uses) or any(a.shape != total.shape for a in arrays):
         return parts
-    rest = total - np.sum(arrays, axis=0)
+    with quiet():
+        rest = total - np.sum(arrays, axis=0)
     scale = max(1e-300, float(np.abs(total).max(initial=0.0)))
     if np.isfinite(rest).all() and float(np.abs(rest).max(initial=0.0)) > 1e-6 * scale:
         if var.op is not None:

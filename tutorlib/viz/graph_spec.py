@@ -10,14 +10,18 @@ from tutorlib.core.autodiff import grad
 from tutorlib.core.graph import Symbol, Var
 from tutorlib.core.parameter import Parameter
 from tutorlib.messages import message
+from tutorlib.viz.derivatives import formula_entry, math_table
 from tutorlib.viz.evaluate import fill_values
 from tutorlib.viz.face import shorten
-from tutorlib.viz.formulas import as_json, passes_on
+from tutorlib.viz.faults import add_faults
+from tutorlib.viz.formulas import passes_on
 from tutorlib.viz.gradients import Flow, add_gradients
 from tutorlib.viz.model import LIMIT, Drawing, draw_graph, leaf
 from tutorlib.viz.names import cost_name, gradient_name
+from tutorlib.viz.reasons import add_reasons
 from tutorlib.viz.spec import assemble
 from tutorlib.viz.trace import Values, events
+from tutorlib.viz.values import SHORT
 
 __all__ = ["graph_drawing", "graph_spec", "spec_of"]
 
@@ -29,6 +33,7 @@ def graph_spec(
     inputs: Mapping[Any, Any] | None = None,
     direction: str = "TB",
     limit: int = LIMIT,
+    keep: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The spec for `what`: a tensor, a symbol, a list of them, or a compiled function.
 
@@ -37,6 +42,7 @@ def graph_spec(
         inputs: values for input symbols, by variable or by name, to see numbers in a static graph.
         direction: "TB" or "LR".
         limit: at most so many ops are drawn, those nearest to the results.
+        keep: a dict that is filled with the arrays shown, by node id; short ones are copies.
 
     Raises TypeError for anything that has no graph, ValueError for an input that the graph does not have.
     """
@@ -44,7 +50,10 @@ def graph_spec(
     complete = fill_values(drawing, inputs or {})
     if not complete and not inputs:
         drawing.notes.append(message("widgets.note_no_values"))
-    return spec_of(drawing, flow, complete=complete, direction=direction)
+    spec = spec_of(drawing, flow, complete=complete, direction=direction)
+    if keep is not None:
+        keep.update({name: array.copy() if array.size <= SHORT else array for name, array in drawing.arrays.items()})
+    return spec
 
 
 def graph_drawing(what: Any, *, wrt: Any = None, limit: int = LIMIT) -> tuple[Drawing, Flow | None]:
@@ -72,9 +81,13 @@ def spec_of(
             for edge in drawing.edges_into(node["id"]):
                 if edge["s"] in drawing.arrays:
                     drawing.arrays[node["id"]] = drawing.arrays[edge["s"]]
+    if flow is not None:
+        drawing.cost = flow.cost
     for node in drawing.nodes:
         if node["op"]:
-            node["formula"] = as_json(node["op"])
+            node["formula"] = formula_entry(drawing, node["id"])
+    add_faults(drawing, flow)
+    add_reasons(drawing, flow, complete=complete)
     values = Values()
     trace = events(drawing, flow, values, complete=complete)
     return assemble(
@@ -85,6 +98,7 @@ def spec_of(
         notes=drawing.notes,
         hidden=drawing.hidden,
         direction=direction,
+        math=math_table(drawing),
     )  # fmt: skip
 
 
@@ -104,10 +118,12 @@ def _draw_symbols(roots: Sequence[Any], wrt: list[Any], limit: int) -> Drawing:
     grads = grad(roots[0], wrt, disconnected="none") if wrt else []
     drawing = draw_graph([*roots, *(g for g in grads if g is not None)], results=roots, limit=limit)
     cost_id = drawing.id_of(roots[0])
-    cost = cost_name(drawing.node(cost_id)["name"] if cost_id else None)
+    cost = drawing.cost = cost_name(drawing.node(cost_id)["name"] if cost_id else None)
     for var, found in zip(wrt, grads, strict=True):
         name = drawing.id_of(found) if found is not None else None
         of = drawing.id_of(var)
+        if found is None and of:
+            drawing.unreached.append(of)
         if name is None or drawing.node(name)["kind"] != "gradient":
             continue
         shown = drawing.node(name)
@@ -118,6 +134,7 @@ def _draw_symbols(roots: Sequence[Any], wrt: list[Any], limit: int) -> Drawing:
         shown["label"] = shorten(f"{shown['name']} = {shown['op']}")
         if of:
             drawing.node(of)["grad"] = name
+            drawing.targets[name] = of
     return drawing
 
 
@@ -134,6 +151,7 @@ def _name_gradient(drawing: Drawing, of: str, new: str) -> None:
             stack.extend(edge["s"] for edge in drawing.edges_into(name) if edge["s"] != of)
         elif not node["name"] and node["grad_of"] and _reaches(drawing, node["grad_of"], of):
             node["name"] = gradient_name("L", drawing.node(of)["name"] or drawing.node(of)["label"])
+            drawing.targets[name] = of
             node["label"] = shorten(f"{node['name']} = {node['op']}")
 
 

@@ -11,6 +11,7 @@ from tutorlib.messages import language, table
 from tutorlib.viz import outline
 from tutorlib.viz.display import Picture, Shown, new_key, save_text
 from tutorlib.viz.graph_spec import graph_spec
+from tutorlib.viz.guesses import Prediction, check
 from tutorlib.viz.svg import graph_svg
 from tutorlib.viz.widget_base import Widget, trait
 
@@ -27,14 +28,15 @@ class GraphView(Shown, Widget):
         wrt: a variable or a list: show the gradients with respect to these. Tensors show all of theirs by default; `[]`
             shows none.
         inputs: values for the input symbols of a static graph, by variable or by name, so that numbers can be seen.
-        step: the step shown first; by default the last, when everything has been computed.
+        step: the step shown first; by default the last, when everything has been computed, and with `predict` none.
+        predict: hide the next value until the learner has typed a guess or asks for it.
         theme: "auto", "light" or "dark".
         height: of the view in px.
         direction: "TB" (top to bottom) or "LR" (left to right).
         heading: a line of text put before the outline.
 
     Attributes: `spec` (the data shown, as `spec.schema.json` describes it), and, kept in step with the page, `selected`
-    (the id of a node, or "") and `step`.
+    (the id of a node, or ""), `step`, `predict` and `predictions` (what was guessed, one dict a step).
 
     Raises TypeError for something that has no graph, ValueError for an input that the graph does not have.
 
@@ -61,6 +63,8 @@ class GraphView(Shown, Widget):
     height = trait(420)
     selected = trait("")
     step = trait(0)
+    predict = trait(False)
+    predictions = trait([])
     key = trait("")
 
     def __init__(
@@ -70,12 +74,14 @@ class GraphView(Shown, Widget):
         wrt: Any = None,
         inputs: Mapping[Any, Any] | None = None,
         step: int | None = None,
+        predict: bool = False,
         theme: str = "auto",
         height: int = 420,
         direction: str = "TB",
         heading: str = "",
     ) -> None:
-        spec = graph_spec(roots, wrt=wrt, inputs=inputs, direction=direction)
+        self._arrays: dict[str, Any] = {}
+        spec = graph_spec(roots, wrt=wrt, inputs=inputs, direction=direction, keep=self._arrays)
         total = len(spec["trace"])
         self._heading, self._direction = heading, direction
         super().__init__(
@@ -84,7 +90,8 @@ class GraphView(Shown, Widget):
             lang=language(),
             theme=theme,
             height=height,
-            step=total if step is None else max(0, min(total, step)),
+            step=(0 if predict else total) if step is None else max(0, min(total, step)),
+            predict=predict,
             key=new_key("graph"),
         )
 
@@ -101,10 +108,26 @@ class GraphView(Shown, Widget):
         step 1 of 1, forward, add: add = x + 1, 4 = 3 + 1
         """
         at_end = self.step == len(self.spec["trace"])
-        spec = graph_spec(roots, wrt=wrt, inputs=inputs, direction=self._direction)
+        arrays: dict[str, Any] = {}
+        spec = graph_spec(roots, wrt=wrt, inputs=inputs, direction=self._direction, keep=arrays)
         total = len(spec["trace"])
+        self._arrays, self.predictions = arrays, []
         self.spec = spec
         self.step = total if at_end else min(self.step, total)
+
+    def check_predictions(self) -> list[Prediction]:
+        """What was guessed in predict mode, each guess judged here on the actual array.
+
+        >>> import tutorlib as tl
+        >>> x = tl.scalar("x")
+        >>> view = tl.GraphView(x / 3, inputs={x: 1.0}, predict=True)
+        >>> view.predictions = [{"step": 1, "node": "n0", "guesses": ["1", "1/3"], "hints": 1, "outcome": "right"}]
+        >>> (found,) = view.check_predictions()
+        >>> found.name, found.guess, found.right, found.answer, found.tries, found.hints
+        ('div', '1/3', True, '0.3333', 2, 1)
+        """
+        names = {node["id"]: node["name"] or node["label"] for node in self.spec["graph"]["nodes"]}
+        return check(self.predictions, names, self._arrays)
 
     def describe(self) -> str:
         """Everything that the view shows, as text: summary, outline, and every step with formula and numbers."""

@@ -37,6 +37,11 @@ class Drawing:
     ids: dict[int, str] = field(default_factory=dict)
     objects: dict[str, Any] = field(default_factory=dict)
     hidden: int = 0
+    # What stands above the ∂ of a derivative; the variable that each named gradient node belongs to; the variables
+    # whose gradient was asked for and does not exist.
+    cost: str = "L"
+    targets: dict[str, str] = field(default_factory=dict)
+    unreached: list[str] = field(default_factory=list)
     _into: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
     _indexed: int = 0
 

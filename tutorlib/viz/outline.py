@@ -105,10 +105,25 @@ def speak_event(event: dict[str, Any], total: int, node: dict[str, Any]) -> str:
 def describe(spec: dict[str, Any]) -> str:
     """Everything a `GraphView` shows, as text: summary, outline, then the steps with formula and numbers."""
     parts = [spec["summary"], "", spec["text"]]
+    faults = [node["fault"]["text"] for node in spec["graph"]["nodes"] if "text" in node.get("fault", {})]
+    if faults:
+        parts += ["", message("widgets.describe_faults"), *faults[:LINES]]
+    whys = [" ".join(node["why"]["text"]) for node in spec["graph"]["nodes"] if spec["trace"] and _speaks(node)]
+    if whys:
+        parts += ["", message("widgets.describe_whys"), *whys[:LINES]]
     if spec["trace"]:
         parts += ["", message("widgets.describe_steps")]
         parts += [event["spoken"] for event in spec["trace"]]
     return "\n".join(parts)
+
+
+def _speaks(node: dict[str, Any]) -> bool:
+    """Whether a node's gradient calls for words: of a variable that takes one, and not just waiting for backward()."""
+    if "why" not in node or node["op"]:
+        return False
+    return node["why"]["verdict"] not in ("none", "wait") or (
+        node["why"]["verdict"] == "none" and node["requires_grad"]
+    )
 
 
 def _root_order(node: dict[str, Any]) -> int:

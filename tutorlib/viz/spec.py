@@ -46,12 +46,14 @@ def assemble(
     notes: Sequence[str] = (),
     hidden: int = 0,
     direction: str = "TB",
+    math: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """A complete spec from nodes and edges of the contract: adds layout, scopes, tree levels, sentences and text.
 
     The label of an edge too short to show it is emptied: the node it comes from says the same.
 
-    `hidden` is how many nodes of the graph are not among `nodes`; `notes` are sentences for the learner.
+    `hidden` is how many nodes of the graph are not among `nodes`; `notes` are sentences for the learner; `math` holds
+    the formulas of the ops as MathML trees.
     """
     values = dict(values or {})
     nodes, edges, trace = [dict(n) for n in nodes], [dict(e) for e in edges], [dict(e) for e in trace]
@@ -80,6 +82,7 @@ def assemble(
         "text": outline(graph, values, hidden=hidden),
         "summary": " ".join([summary(graph, trace), *notes]),
         "notes": list(notes),
+        "math": dict(math or {}),
     }
 
 

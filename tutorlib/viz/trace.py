@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from tutorlib.messages import message
+from tutorlib.viz.accumulation import parts_of
+from tutorlib.viz.derivatives import SHORT, name_in, short_text
 from tutorlib.viz.formulas import backward_of, forward_of
 from tutorlib.viz.gradients import Flow, Part
 from tutorlib.viz.model import Drawing
@@ -19,7 +21,6 @@ __all__ = ["STEPS", "Values", "events"]
 BUDGET = 2_000_000
 STEPS = 5_000
 HEATMAP = 64
-SHORT = 18
 NESTED = 4
 PHASES = ("forward", "backward", "update")
 
@@ -108,7 +109,14 @@ class _Writer:
         )
         if phase == "update":
             self.after.add(name)
-        self._event(phase, name, sources, said, numbers)
+        parts = [part for part in parts_of(self.drawing, name) if part in self.drawing.arrays]
+        if len(parts) < 2:
+            self._event(phase, name, sources, said, numbers, rule=rule.text if rule else "")
+            return
+        total, arrays = self.drawing.arrays[name], [self.drawing.arrays[part] for part in parts]
+        names = [self.drawing.node(part)["name"] or self.drawing.node(part)["label"] for part in parts]
+        said = f"{shown['name']} = {' + '.join(names)}"
+        self._event(phase, name, sources, said, _sum_text(total, arrays), parts=self._keep(arrays), rule="")
 
     def gradient(self, name: str, flow: Flow, list_it: bool) -> None:
         if name not in self.drawing.arrays:
@@ -133,14 +141,17 @@ class _Writer:
         more: dict[str, Any] = {}
         numbers = ""
         if len(arrays) > 1 and len(known) == len(arrays):
-            more["parts"] = [self.values.add(a, len(self.found)) for a in known]
-            texts = [numbers_text(a) for a in known]
-            if all(len(text) <= SHORT for text in texts):
-                numbers = f"{numbers_text(total)} = {' + '.join(texts)}"
+            more["parts"] = self._keep(known)
+            numbers = _sum_text(total, known)
         elif len(parts) == 1:
             numbers = self._gradient_numbers(parts[0], flow, total)
         sources = [edge["s"] for edge in self.drawing.edges_into(name)]
-        self._event("backward", name, sources, formula, numbers, **more)
+        rules = [backward_of(part.consumer.op.name, part.port) for part in parts]
+        said = dict.fromkeys(rule.text for rule in rules if rule is not None)
+        self._event("backward", name, sources, formula, numbers, rule=";  ".join(said), **more)
+
+    def _keep(self, arrays: list[Any]) -> list[str]:
+        return [self.values.add(array, len(self.found)) for array in arrays]
 
     def update(self, shown: dict[str, Any], list_it: bool) -> None:
         name = shown["id"]
@@ -153,7 +164,7 @@ class _Writer:
         new, old = numbers_text(self.drawing.arrays[name]), self._number_of(target["id"])
         numbers = f"{old} → {new}" if old and len(new) <= SHORT else ""
         right = self._expression(sources[0], NESTED) if sources else target["label"]
-        self._event("update", name, sources, f"{target['label']} ← {right}", numbers)
+        self._event("update", name, sources, f"{target['label']} ← {right}", numbers, rule="")
 
     def _follows_gradient(self, sources: list[str]) -> bool:
         """Ops that a learner wrote on top of gradients are the arithmetic of an update."""
@@ -169,7 +180,7 @@ class _Writer:
 
         def said(var: Any) -> str:
             inner = self.drawing.id_of(var)
-            words = self._expression(inner, depth - 1) if inner is not None else _short_text(var) or "…"
+            words = self._expression(inner, depth - 1) if inner is not None else short_text(var) or "…"
             return f"({words})" if (" + " in words or " − " in words) and inner is not None else words
 
         letters = {letter: said(var) for letter, var in zip(rule.inputs, thing.inputs, strict=False) if letter}
@@ -195,10 +206,10 @@ class _Writer:
         if rule is None or above is None or np.shape(above) != np.shape(total):
             return ""
         letters = rule.letters(list(part.consumer.inputs), part.consumer, self._number)
-        letters[f"∂L/∂{rule.output}"] = _short_text(
+        letters[f"∂L/∂{rule.output}"] = short_text(
             getattr(above, "data", above) if hasattr(above, "requires_grad") else above
         )
-        letters[rule.text.partition("=")[0].strip()] = _short_text(total)
+        letters[rule.text.partition("=")[0].strip()] = short_text(total)
         return self._numbers(rule.text, letters)
 
     def _numbers(self, text: str, letters: dict[str, str]) -> str:
@@ -210,18 +221,14 @@ class _Writer:
         return said if all(used) and len(said) <= 4 * SHORT else ""
 
     def _name(self, thing: Any) -> str:
-        name = self.drawing.id_of(thing)
-        shown = self.drawing.node(name) if name is not None else None
-        if shown is None:
-            return _short_text(thing) or "…"
-        return shown["name"] or shown["label"]
+        return name_in(self.drawing, thing)
 
     def _number(self, thing: Any) -> str:
         name = self.drawing.id_of(thing)
-        return self._number_of(name) if name is not None else _short_text(thing)
+        return self._number_of(name) if name is not None else short_text(thing)
 
     def _number_of(self, name: str) -> str:
-        return _short_text(self.drawing.arrays[name]) if name in self.drawing.arrays else ""
+        return short_text(self.drawing.arrays[name]) if name in self.drawing.arrays else ""
 
     def _event(self, phase: str, node: str, inputs: list[str], formula: str, numbers: str, **more: Any) -> None:
         self.found.append(
@@ -238,9 +245,9 @@ class _Writer:
         )
 
 
-def _short_text(value: Any) -> str:
-    text = numbers_text(np.asarray(value)) if np.size(value) <= 6 else ""
-    return text if len(text) <= SHORT else ""
+def _sum_text(total: Any, parts: list[Any]) -> str:
+    texts = [numbers_text(part) for part in parts]
+    return f"{numbers_text(total)} = {' + '.join(texts)}" if all(len(text) <= SHORT for text in texts) else ""
 
 
 def _elementwise(part: Part) -> bool:

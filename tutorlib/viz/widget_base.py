@@ -32,5 +32,11 @@ else:
 
     def trait(default: Any) -> Any:
         """A value shared with the page, of the type of `default`."""
-        kinds = {dict: traitlets.Dict, str: traitlets.Unicode, bool: traitlets.Bool, int: traitlets.Int}
+        kinds = {
+            dict: traitlets.Dict,
+            str: traitlets.Unicode,
+            bool: traitlets.Bool,
+            int: traitlets.Int,
+            list: traitlets.List,
+        }
         return kinds[type(default)](default).tag(sync=True)

@@ -3,13 +3,17 @@ import { h, put } from "./dom.js";
 
 export function formulaStrip(t) {
   const root = h("div", { class: "tl-strip", "aria-hidden": "true" });
-  const show = (index, event) => {
+  const show = (index, event, hidden) => {
     root.dataset.phase = event?.phase ?? "";
     if (!event) {
       put(root, h("span", { class: "tl-note" }, index.trace.length ? t("ui_strip_start") : index.spec.summary ?? ""));
       return;
     }
     const node = index.nodes.get(event.node);
+    if (hidden) {
+      put(root, h("span", { class: "tl-phase" }, t(`phase_${event.phase}`)), h("span", { class: "tl-math" }, `${node.name || node.label} = ?`));
+      return;
+    }
     const name = node?.label || node?.op || event.node;
     const adds = event.parts?.length > 1;
     put(root,
@@ -23,7 +27,7 @@ export function formulaStrip(t) {
 }
 
 /** Parts of a gradient and their sum: 0.2 + 0.5 = 0.7. */
-function accumulation(index, event, t) {
+export function accumulation(index, event, t) {
   const text = (id) => index.spec.values[id]?.text ?? "–";
   const terms = event.parts.flatMap((part, i) => [i > 0 && h("span", {}, "+"), h("b", { class: "tl-part" }, text(part))]);
   return h("span", { class: "tl-sum" }, h("span", { class: "tl-note" }, t("ui_parts")), ...terms,

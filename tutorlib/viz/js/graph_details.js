@@ -1,19 +1,27 @@
 // The details of one node: what it is, its value and gradient at the shown step, its formula, the line that made it.
 import { button } from "./controls.js";
 import { h } from "./dom.js";
+import { accumulation } from "./formula_strip.js";
+import { faultPath, spreadOf } from "./graph_path.js";
+import { math } from "./math.js";
 import { gradientAt, isBad, stateOf, valueAt } from "./graph_model.js";
 import { shapeText } from "./numbers.js";
 import { valueView } from "./value_view.js";
 
-/** Sections for node `id` at `step`; `go(id)` follows a link to a neighbour. */
-export function detailsOf(index, id, step, t, go) {
+/**
+ * Sections for node `id` at `step`; `go(id)` follows a link to a neighbour, `way(ids)` marks a way through the graph
+ * (none: it ends the mark) and `way.on` is the one marked now.
+ */
+export function detailsOf(index, id, step, t, go, way) {
   const node = index.nodes.get(id);
   return [
     heading(node, t),
     facts(node, t),
     valueSection(index, id, step, t),
+    faultSection(index, id, step, t, go, way),
     gradientSection(index, id, step, t, go),
-    formulaSection(node, t),
+    whySection(index, id, step, t, go, way),
+    formulaSection(index, node, step, t),
     sourceSection(node, t),
     linkSection(index, index.producers.get(id), "s", t("ui_producers"), go),
     linkSection(index, index.consumers.get(id), "t", t("ui_consumers"), go),
@@ -46,10 +54,7 @@ function facts(node, t) {
 
 function valueSection(index, id, step, t) {
   const value = index.spec.values[valueAt(index, id, step)];
-  if (value) {
-    return section(t("ui_value"), isBad(value) && h("p", { class: "tl-warning" }, t("ui_not_finite")),
-      ...valueView(value, t));
-  }
+  if (value) return section(t("ui_value"), ...valueView(value, t));
   const later = stateOf(index, id, step) === "future";
   const why = index.nodes.get(id).note || t(later ? "ui_value_later" : "ui_value_none");
   return section(t("ui_value"), h("p", { class: "tl-note" }, why));
@@ -64,18 +69,55 @@ function gradientSection(index, id, step, t, go) {
   }
   const gradient = gradientAt(index, id, step);
   const value = index.spec.values[gradient.value];
-  if (value) return section(t("ui_gradient"), ...valueView(value, t));
+  if (value) {
+    const own = index.gradients.get(id)?.map((one) => index.trace[index.events.get(one)?.at(-1)]);
+    const sum = own?.find((event) => event?.parts && event.value === gradient.value);
+    return section(t("ui_gradient"), sum && accumulation(index, sum, t), ...valueView(value, t));
+  }
   if (node.kind === "constant") return null;
   const why = gradient.state === "later" ? "ui_gradient_later" : "ui_gradient_none";
   return section(t("ui_gradient"), h("p", { class: "tl-note" }, t(why)));
 }
 
-function formulaSection(node, t) {
+/** Why the gradient of a node is zero, missing or not finite; a gradient node tells of the node that it belongs to. */
+function whySection(index, id, step, t, go, way) {
+  const node = index.nodes.get(id);
+  const { why } = node.grad_of ? index.nodes.get(node.grad_of) : node;
+  const shown = gradientAt(index, node.grad_of ?? id, step).state;
+  if (!why || shown === "later") return null;
+  return section(t(`ui_why_${why.verdict}`), why.text.map((line) => h("p", { class: "tl-say" }, line)),
+    links(index, why.causes, go), wayButton(why.path, t, way));
+}
+
+/** Where NaN or inf in this node comes from. */
+function faultSection(index, id, step, t, go, way) {
+  const { fault } = index.nodes.get(id);
+  if (!fault || !isBad(index.spec.values[valueAt(index, id, step)])) return null;
+  const { text, inputs } = index.nodes.get(fault.origin).fault;
+  const own = fault.origin === id;
+  return section(t(own ? "ui_fault_here" : "ui_fault_from"), h("p", { class: "tl-say" }, text),
+    links(index, own ? inputs : [fault.origin], go), wayButton(own ? spreadOf(index, id) : faultPath(index, id), t, way));
+}
+
+function wayButton(ids, t, way) {
+  if (ids.length < 2) return null;
+  const on = way.on === ids.join();
+  return h("button", { type: "button", class: "tl-word", "aria-pressed": String(on), onclick: () => way(on ? [] : ids) }, t("ui_way"));
+}
+
+function formulaSection(index, node, step, t) {
+  const event = index.trace[index.events.get(node.id)?.findLast((at) => at < step)];
+  const made = node.kind === "gradient" && event?.formula && !node.formula
+    && [h("p", { class: "tl-formula" }, event.formula), event.parts && accumulation(index, event, t)];
+  if (made) return section(t("ui_formula"), made);
   if (!node.formula) return null;
-  const backward = [node.formula.backward ?? []].flat();
-  return section(t("ui_formula"),
-    node.formula.forward && h("p", { class: "tl-formula" }, node.formula.forward),
-    backward.map((line) => h("p", { class: "tl-formula tl-backward" }, line)));
+  const { forward, backward, names } = node.formula;
+  const trees = names && index.spec.math?.[node.op];
+  const line = (text, tree) => text && h("div", { class: "tl-formula" }, tree && math(tree, names, text), h("p", { class: tree ? "tl-note" : null }, text));
+  return [
+    section(t("ui_formula"), line(forward, trees?.forward)),
+    backward?.length > 0 && section(t("ui_derivative"), h("div", { class: "tl-backward" }, backward.map((text, i) => line(text, trees?.backward[i])))),
+  ];
 }
 
 function sourceSection(node, t) {
@@ -88,7 +130,7 @@ function sourceSection(node, t) {
   const copied = h("span", { class: "tl-note", role: "status" });
   const copy = button("copy", t("ui_copy"), async () => {
     try {
-      await navigator.clipboard.writeText(src.text);
+      await navigator.clipboard.writeText(`${src.where}  ${src.text}`);
       copied.textContent = t("ui_copied");
     } catch {
       copied.textContent = t("ui_copy_failed");
@@ -104,8 +146,12 @@ function link(index, id, go) {
     h("span", { class: "tl-dot", "aria-hidden": "true" }), name);
 }
 
+function links(index, ids, go) {
+  const known = [...new Set(ids)].filter((id) => index.nodes.has(id));
+  return known.length > 0 && h("div", { class: "tl-links" }, known.map((id) => link(index, id, go)));
+}
+
 function linkSection(index, edges, end, title, go) {
-  const ids = [...new Set((edges ?? []).map((edge) => edge[end]))].filter((id) => index.nodes.has(id));
-  if (!ids.length) return null;
-  return section(title, h("div", { class: "tl-links" }, ids.map((id) => link(index, id, go))));
+  const found = links(index, (edges ?? []).map((edge) => edge[end]), go);
+  return found && section(title, found);
 }

@@ -22,7 +22,7 @@ export function drawEdge(edge, points) {
         labelParts(edge.label, edge.broadcast).map(({ text, broadcast }) =>
           s("tspan", { class: broadcast ? "tl-broadcast" : null }, text)))
     : null;
-  return s("g", { class: `tl-edge tl-e-${edge.kind}`, "aria-hidden": "true" },
+  return s("g", { class: `tl-edge tl-e-${edge.kind}`, "data-edge": edge.id, "aria-hidden": "true" },
     s("path", { class: "tl-line", d: curve.d }),
     s("path", { class: open ? "tl-head tl-open" : "tl-head", d: arrowhead(curve, { size, open }) }), label);
 }

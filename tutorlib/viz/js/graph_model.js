@@ -80,8 +80,12 @@ export function stateOf(index, id, step) {
   return first === undefined || first < step ? "done" : "future";
 }
 
-/** The id of the value a node holds at a step, or null when it has none yet. */
+/**
+ * The id of the value a node holds at a step, or null when it has none yet; "?" while `index.asked` is to be guessed.
+ * Events from `index.shown` on are not shown yet.
+ */
 export function valueAt(index, id, step) {
+  if (index.asked === id) return "?";
   const node = index.nodes.get(id);
   const own = latest(index, id, step);
   if (own !== undefined) return index.trace[own].value ?? node.value ?? null;
@@ -94,7 +98,7 @@ export function valueAt(index, id, step) {
 }
 
 function latest(index, id, step) {
-  return index.events.get(id)?.findLast((at) => at < step);
+  return index.events.get(id)?.findLast((at) => at < Math.min(step, index.shown ?? step));
 }
 
 /** The gradient that belongs to a node at a step: {state: "none" | "later" | "here", value}. */

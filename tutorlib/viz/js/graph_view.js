@@ -11,8 +11,10 @@ import { helpOf } from "./help.js";
 import { guardKeys, leaveToCell } from "./keyguard.js";
 import { translator } from "./messages.js";
 import { hidePaired } from "./paired_output.js";
+import { faultPath, faultsFirst, pathMarker, spreadOf } from "./graph_path.js";
 import { phaseBand } from "./phase_band.js";
 import { makePlayer } from "./player.js";
+import { predictor } from "./predict.js";
 import { searchBox } from "./search_box.js";
 import { keepFocus, makeShell, outlineView, sidePanel } from "./shell.js";
 import { listen, makeSync } from "./sync.js";
@@ -21,7 +23,7 @@ const KEYS = [
   [["↓", "↑"], "ui_help_follow"], [["←", "→"], "ui_help_rank"], [["Enter"], "ui_help_details"],
   [[".", ","], "ui_help_step"], [["Space"], "ui_help_play"], [["Home", "End"], "ui_help_ends"],
   [["f", "b", "u"], "ui_help_phase"], [["+", "-", "0"], "ui_help_zoom"], [["/"], "ui_help_search"],
-  [["n"], "ui_help_nan"], [["t"], "ui_help_outline"], [["L"], "ui_help_legend"], [["?"], "ui_help_help"], [["Esc"], "ui_help_leave"],
+  [["n"], "ui_help_nan"], [["p"], "ui_help_predict"], [["t"], "ui_help_outline"], [["L"], "ui_help_legend"], [["?"], "ui_help_help"], [["Esc"], "ui_help_leave"],
 ];
 const STEP_NAMES = {
   first: "ui_first_step", back: "ui_step_back", backKey: ",", forward: "ui_step_forward", forwardKey: ".",
@@ -69,10 +71,23 @@ function buildView({ model, t, prefix, shell, sync }) {
   let selected = "";
   let cameFrom = null;
 
+  const predict = predictor({
+    model, index, t, sync, leave: () => canvas.root.focus(),
+    go: (to) => {
+      jump(to);
+      predict.focus();
+    },
+  });
   const canvas = drawGraph(index, t, prefix, (id) => {
     select(id);
     showDetails();
   });
+  const mark = pathMarker(canvas.root, prefix, index);
+  const way = (ids) => {
+    mark(ids);
+    way.on = ids.join();
+    showDetails();
+  };
   const outline = outlineView(index.spec.text ?? "", t);
   const strip = formulaStrip(t);
   const band = phaseBand(t);
@@ -83,7 +98,7 @@ function buildView({ model, t, prefix, shell, sync }) {
   });
   const player = makePlayer(() => setStep(step >= total ? 1 : step + 1), (playing) => steps.playing(playing));
   const steps = transport(t, STEP_NAMES, {
-    first: () => jump(0), back: () => jump(step - 1), forward: () => jump(step + 1), last: () => jump(total),
+    first: () => jump(0), back: () => jump(step - 1), forward, last: () => jump(total),
     play: () => player.toggle(), seek: (to) => jump(to), speed: () => player.nextSpeed(),
   }, band.root);
   const search = searchBox(t, {
@@ -93,6 +108,7 @@ function buildView({ model, t, prefix, shell, sync }) {
     closed: () => canvas.root.focus(),
   });
   const outlineButton = button("outline", t("ui_outline"), toggleOutline, { key: "t", pressed: false });
+  const predictButton = button("predict", t("ui_predict"), togglePredict, { key: "p", pressed: predict.on });
   const legendButton = button("legend", t("ui_legend"), toggleLegend, { key: "L", pressed: false });
   const helpButton = button("help", t("ui_help"), toggleHelp, { key: "?", pressed: false });
   const bar = toolbar(t("ui_toolbar"),
@@ -103,18 +119,26 @@ function buildView({ model, t, prefix, shell, sync }) {
       button("zoomOut", t("ui_zoom_out"), () => canvas.viewport.zoom(1 / ZOOM), { key: "-" }),
       button("zoomIn", t("ui_zoom_in"), () => canvas.viewport.zoom(ZOOM), { key: "+" }),
       button("fit", t("ui_fit"), () => canvas.viewport.fit(), { key: "0" }),
-      outlineButton, legendButton, helpButton));
+      total > 0 && predictButton, outlineButton, legendButton, helpButton));
   const body = h("div", { class: "tl-body" }, canvas.root, outline, panel.root);
   const notes = (index.spec.notes ?? []).map((note) => h("p", { class: "tl-spec-note" }, note));
-  root.replaceChildren(root.firstChild, bar, strip.root, body, ...notes, status.root);
+  root.replaceChildren(root.firstChild, bar, strip.root, predict.root, body, ...notes, status.root);
 
   function showDetails() {
     if (!selected) select(graph.eventAt(index, step)?.node ?? index.order[0]);
     if (!selected) return;
-    panel.show("details", detailsOf(index, selected, step, t, (id) => {
+    panel.show("details", detailsOf(index, selected, predict.seen(step), t, (id) => {
       select(id);
       showDetails();
-    }));
+    }, way));
+  }
+
+  function togglePredict() {
+    predict.toggle();
+    setPressed(predictButton, predict.on);
+    if (predict.on && !outline.hidden) toggleOutline();
+    setStep(step);
+    predict.focus();
   }
 
   function toggleLegend() {
@@ -129,25 +153,34 @@ function buildView({ model, t, prefix, shell, sync }) {
 
   function toggleOutline() {
     const words = outline.hidden;
+    if (words && predict.on && predict.seen(total) < total) return status.say(t("ui_predict_outline"));
     outline.hidden = !words;
     canvas.root.hidden = words;
     setPressed(outlineButton, words);
-    (words ? outline : canvas.root).focus();
+    return (words ? outline : canvas.root).focus();
   }
 
   /** Move to a step; returns whether there is another one after it. */
   function setStep(to, { echo = true } = {}) {
-    step = graph.clampStep(index, to);
+    step = predict.limit(graph.clampStep(index, to));
     const event = graph.eventAt(index, step);
+    const hidden = predict.ask(step);
     canvas.setStep(step);
-    strip.show(index, event);
+    predict.name(canvas.root);
+    strip.show(index, event, hidden);
     band.moveTo(step);
-    const spoken = event?.spoken ?? t("ui_step_start", { all: total });
+    const spoken = hidden ? t("ui_predict_spoken", { step, all: total, name: index.nodes.get(event.node).label })
+      : event?.spoken ?? t("ui_step_start", { all: total });
     steps.set({ position: step, max: total, spoken, shown: t("ui_step_count", { step, all: total }) });
     if (total) status.say(spoken);
     if (panel.name === "details") showDetails();
     if (echo) sync.set("step", step);
-    return step < total;
+    return step < total && !hidden;
+  }
+
+  function forward() {
+    jump(step + 1);
+    predict.focus();
   }
 
   function jump(to) {
@@ -169,16 +202,17 @@ function buildView({ model, t, prefix, shell, sync }) {
     const next = selected ? graph.neighbour(index, selected, direction, cameFrom) : start;
     if (!next) return;
     select(next);
-    status.say(index.nodes.get(next).spoken ?? next);
+    status.say(predict.words(next));
   }
 
   function nextBad() {
-    const bad = graph.badNodes(index, step);
+    const bad = faultsFirst(index, graph.badNodes(index, predict.seen(step)));
     if (!bad.length) return status.say(t("ui_no_nan"));
     const next = bad[(bad.indexOf(selected) + 1) % bad.length];
     select(next);
-    showDetails();
-    return status.say(index.nodes.get(next).spoken ?? next);
+    const { fault } = index.nodes.get(next);
+    way(!fault ? [] : fault.origin === next ? spreadOf(index, next) : faultPath(index, next));
+    return status.say([predict.words(next), fault?.text].filter(Boolean).join(". "));
   }
 
   function toPhase(phase) {
@@ -188,7 +222,8 @@ function buildView({ model, t, prefix, shell, sync }) {
   }
 
   function escape() {
-    if (search.isOpen) search.close();
+    if (way.on) way([]);
+    else if (search.isOpen) search.close();
     else if (panel.name === "help" || panel.name === "details") panel.close();
     else if (!outline.hidden) toggleOutline();
     else leaveToCell(root);
@@ -196,11 +231,11 @@ function buildView({ model, t, prefix, shell, sync }) {
 
   const stopGuard = guardKeys(root, {
     ArrowDown: () => walk("down"), ArrowUp: () => walk("up"), ArrowLeft: () => walk("left"), ArrowRight: () => walk("right"),
-    Enter: showDetails, ".": () => jump(step + 1), ",": () => jump(step - 1), " ": () => total && player.toggle(),
+    Enter: showDetails, ".": forward, ",": () => jump(step - 1), " ": () => total && player.toggle(),
     Home: () => jump(0), End: () => jump(total),
     f: () => toPhase("forward"), b: () => toPhase("backward"), u: () => toPhase("update"),
     "+": () => canvas.viewport.zoom(ZOOM), "=": () => canvas.viewport.zoom(ZOOM), "-": () => canvas.viewport.zoom(1 / ZOOM),
-    0: () => canvas.viewport.fit(), t: toggleOutline, "/": () => search.open(), n: nextBad,
+    0: () => canvas.viewport.fit(), t: toggleOutline, "/": () => search.open(), n: nextBad, p: () => total && togglePredict(),
     l: toggleLegend, L: toggleLegend, "?": toggleHelp, Escape: escape,
   });
 

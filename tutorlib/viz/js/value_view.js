@@ -10,7 +10,7 @@ const COUNTS = ["nan", "inf", "zero"];
 /** A list of nodes for `value`; `size` bounds the heatmap in pixels. */
 export function valueView(value, t, { size = 236 } = {}) {
   const isScalar = value.shape.length === 0;
-  const parts = [];
+  const parts = [(value.stats?.nan > 0 || value.stats?.inf > 0) && h("p", { class: "tl-warning" }, t("ui_not_finite"))];
   if (isScalar) parts.push(h("p", { class: "tl-big" }, value.text));
   else if (value.table && fits(value)) parts.push(tableView(value, t));
   if (!isScalar && value.thumb && value.stats.size > FEW) parts.push(heatmapView(value.thumb, t, size));
@@ -18,7 +18,6 @@ export function valueView(value, t, { size = 236 } = {}) {
   if (value.hist) parts.push(histogram(value.hist, t));
   if (value.stats && value.stats.size !== 1) parts.push(statistics(value.stats, t));
   if (!isScalar && value.table && !fits(value)) parts.push(tableView(value, t));
-  else if (value.stats?.nan || value.stats?.inf) parts.push(h("p", { class: "tl-warning" }, t("ui_not_finite")));
   return parts;
 }
 
