@@ -195,12 +195,49 @@ def test_an_index_that_is_no_whole_number_is_an_error(index):
         tl.tensor([1.0, 2.0])[index]
 
 
-def test_a_slice_between_symbols_is_refused_with_another_way_to_write_it():
-    n = tl.symbol("n", shape=(), dtype="int64")
-    with pytest.raises(tl.ModeMixError) as error:
-        tl.vector("x")[:n]
-    assert "slice" in str(error.value)
-    assert "tl.symbol" in error.value.fix
+ENDS = [(0, 2), (1, 4), (3, 3), (4, 99), (-3, -1), (5, 2)]
+
+
+@pytest.mark.parametrize(("start", "stop"), ENDS)
+def test_a_slice_between_symbols_is_numpys_and_so_is_its_gradient(start, stop):
+    x, (a, b) = data((5, 3)), (tl.symbol(n, (), "int64") for n in "ab")
+    v = tl.symbol("v", (5, 3))
+    piece = v[a:b, 1:]
+    assert piece.shape == (None, 2)
+    outputs = [piece, v[a:], v[:b], v[b:a:-1], tl.grad(tl.sum(piece * piece), v)]
+    want = [x[start:stop, 1:], x[start:], x[:stop], x[stop:start:-1], np.zeros_like(x)]
+    want[4][start:stop, 1:] = 2 * x[start:stop, 1:]
+    for mode in (None, "plain"):
+        f = tl.function([v, a, b], outputs, mode=mode)
+        for got, expected in zip(f(x, start, stop), want, strict=True):
+            np.testing.assert_array_equal(got, expected)
+    namespace = dict(f.source.arrays)
+    exec(f.source, namespace)
+    np.testing.assert_array_equal(namespace["run"](x, np.array(start), np.array(stop))[0], want[0])
+
+
+def test_the_minibatch_of_a_step_number():
+    rows, i, x = tl.shared(data((7, 2)), name="rows"), tl.symbol("i", (), "int64"), tl.matrix("x")
+    f = tl.function([i], tl.sum(x, axis=0), givens={x: rows[i * 3 : (i + 1) * 3]})
+    for k in range(3):
+        np.testing.assert_allclose(f(k), rows.get_value()[3 * k : 3 * k + 3].sum(axis=0))
+
+
+def test_an_update_of_a_slice_between_symbols():
+    v, n = tl.vector("v"), tl.symbol("n", (), "int64")
+    f = tl.function([v, n], [v.at[:n].set(0.0), v.at[n:].add(1.0)])
+    got = f([1.0, 2.0, 3.0], 2)
+    assert [a.tolist() for a in got] == [[0.0, 0.0, 3.0], [1.0, 2.0, 4.0]]
+
+
+@pytest.mark.parametrize(
+    ("bound", "error", "fix"),
+    [(tl.scalar("n"), tl.DTypeError, "astype"), (tl.symbol("n", (2,), "int64"), tl.ShapeError, "pick one")],
+)
+def test_what_a_slice_cannot_go_to_is_named(bound, error, fix):
+    with pytest.raises(error) as raised:
+        tl.vector("x")[:bound]
+    assert fix in raised.value.fix
 
 
 def test_a_slice_between_tensors_takes_their_values():

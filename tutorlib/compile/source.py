@@ -18,6 +18,7 @@ from tutorlib.compile.tiles import Tiles
 from tutorlib.core.graph import Constant, Node, Shared, Symbol
 from tutorlib.ops.define import TABLE
 from tutorlib.ops.im2col import laid
+from tutorlib.ops.index import Hole
 
 _SMALL = 12  # a constant with so many elements is written out
 _COMMENT = 64  # the column where comments start
@@ -112,8 +113,23 @@ class _Names:
         where = f"op.{node.op.name}"
         if TABLE.get(node.op.name) is not node.op:
             where = self.literal(node.op.on_numpy)
-        args = [self.of(v) for v in node.inputs] + [f"{k}={self.literal(v)}" for k, v in node.attrs.items()]
+        operands = [self.of(v) for v in node.inputs]
+        if node.op.name == "getitem":
+            return f"{operands[0]}[{index_text(node.attrs['index'], operands[1:])}]"
+        args = operands + [f"{k}={self.literal(v)}" for k, v in node.attrs.items()]
         return f"{where}({', '.join(args)})"
+
+
+def index_text(index: Sequence[Any], arrays: Sequence[str]) -> str:
+    """An index as Python writes it between brackets; ``arrays`` are the texts of its operands."""
+
+    def item(value: Any) -> str:
+        if isinstance(value, slice):
+            parts = ["" if v is None else item(v) for v in (value.start, value.stop, value.step)]
+            return ":".join(parts if value.step is not None else parts[:2])
+        return "..." if value is Ellipsis else arrays[value.n] if isinstance(value, Hole) else repr(value)
+
+    return ", ".join(map(item, index)) or "()"
 
 
 def _comment(node: Node) -> str:

@@ -1,4 +1,7 @@
-"""Indexing as NumPy does it: basic, by integer arrays, by boolean masks; its gradient, scattering back; and take."""
+"""Indexing as NumPy does it: basic, by integer arrays, by boolean masks; its gradient, scattering back; and take.
+
+A slice may go between symbols: its bounds are operands then, and the result's length is known when it runs.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from tutorlib.core.aval import AVal, Dim, broadcast_shapes
-from tutorlib.core.backend import device_of, is_array, put
-from tutorlib.core.errors import DTypeError, ModeMixError, OutOfBoundsError
+from tutorlib.core.backend import device_of, is_array, put, to_host
+from tutorlib.core.errors import DTypeError, OutOfBoundsError, ShapeError
 from tutorlib.core.graph import Op, Symbol, Var
 from tutorlib.core.operators import OPS
 from tutorlib.ops.define import normalized_axes, public, register
@@ -39,10 +42,10 @@ Index = tuple[Any, ...]
 
 def split_index(x: Any, index: Any) -> tuple[Index, list[Any]]:
     """An index as (template, array operands): numbers, slices, None and ... stay in the template, arrays leave a
-    hole.
+    hole, and so do the symbols that a slice goes between.
 
     Raises OutOfBoundsError for more indices than axes or two ellipses, DTypeError for what cannot be an index,
-    ModeMixError for a slice between symbols.
+    ShapeError for a slice between arrays.
     """
     items = index if isinstance(index, tuple) else (index,)
     template: list[Any] = []
@@ -51,7 +54,7 @@ def split_index(x: Any, index: Any) -> tuple[Index, list[Any]]:
         if item is None or item is Ellipsis:
             template.append(item)
         elif isinstance(item, slice):
-            template.append(slice(*map(_bound, (item.start, item.stop, item.step))))
+            template.append(slice(*(_bound(part, arrays) for part in (item.start, item.stop, item.step))))
         elif isinstance(item, int | np.integer) and not isinstance(item, bool):
             template.append(int(item))
         else:
@@ -67,16 +70,21 @@ def split_index(x: Any, index: Any) -> tuple[Index, list[Any]]:
     return tuple(template), arrays
 
 
-def _bound(part: Any) -> int | None:
-    """Start, stop or step of a slice as a plain number."""
+def _bound(part: Any, arrays: list[Any]) -> int | Hole | None:
+    """Start, stop or step of a slice as a plain number, or as the place of an operand."""
     if part is None:
         return None
     if isinstance(part, Symbol):
-        raise ModeMixError(
-            "a slice between symbols has no length known while the graph is built",
-            op="getitem",
-            fix="slice with plain numbers, or pick the elements: x[tl.symbol('i', shape=(None,), dtype='int64')]",
-        )
+        if part.dtype.kind not in "iu":
+            raise DTypeError(
+                f"a slice goes between whole numbers, not {part.dtype}", op="getitem", fix='cast it: n.astype("int64")'
+            )
+        if part.ndim:
+            raise ShapeError(
+                "a slice goes between single numbers", op="getitem", shapes=[part.shape], fix="pick one: n[0]"
+            )
+        arrays.append(part)
+        return Hole(len(arrays) - 1)
     try:
         return part.__index__()
     except (AttributeError, TypeError):
@@ -112,7 +120,24 @@ def _axes_used(template: Any, arrays: Any) -> int:
 
 def fill_index(template: Index, arrays: Any) -> Any:
     """The index that ``split_index`` took apart."""
-    return tuple(arrays[item.n] if isinstance(item, Hole) else item for item in template)
+    return tuple(
+        arrays[item.n] if isinstance(item, Hole) else _filled(item, arrays) if isinstance(item, slice) else item
+        for item in template
+    )
+
+
+def _filled(piece: slice, arrays: Any) -> slice:
+    if not has_holes(piece):
+        return piece
+    parts = (piece.start, piece.stop, piece.step)
+    # Variables stay variables, as operands of a gradient's index; arrays become the numbers a slice needs.
+    found = [arrays[part.n] if isinstance(part, Hole) else part for part in parts]
+    return slice(*(int(to_host(part)) if is_array(part) else part for part in found))
+
+
+def has_holes(piece: slice) -> bool:
+    """Whether a slice of a template goes between operands."""
+    return any(isinstance(part, Hole) for part in (piece.start, piece.stop, piece.step))
 
 
 def repeats_possible(template: Index, arrays: Any) -> bool:
@@ -121,6 +146,8 @@ def repeats_possible(template: Index, arrays: Any) -> bool:
 
 
 def _slice_length(dim: Dim, piece: slice) -> Dim:
+    if has_holes(piece):
+        return None
     if dim is not None:
         return len(range(*piece.indices(dim)))
     return None if piece != slice(None) else dim
@@ -236,7 +263,8 @@ _scatter: Op = register(
 def getitem(x: Any, index: Any) -> Any:
     """``x[index]`` as NumPy means it: numbers, slices, None, ..., integer arrays, boolean masks, any mix of them.
 
-    Index arrays may be tensors or symbols. With a mask the result's length is known only when it runs.
+    Index arrays may be tensors or symbols. With a mask, or a slice between symbols, the result's length is known only
+    when it runs.
 
     Raises OutOfBoundsError for an index that is not there, DTypeError for one that is no whole number or mask.
 

@@ -168,15 +168,16 @@ def _power(node: Any, x: Text, p: Text) -> Text:
 
 
 def _indexed(node: Any, x: Text, *arrays: Text) -> Text:
+    def shown(item: Any) -> str:
+        return "" if item is None else arrays[item.n][0] if hasattr(item, "n") else str(item)
+
     parts = []
     for item in node.attrs["index"]:
         if isinstance(item, slice):
-            ends = ["" if v is None else str(v) for v in (item.start, item.stop)]
-            parts.append(":".join(ends) + ("" if item.step is None else f":{item.step}"))
-        elif item is Ellipsis:
-            parts.append("\\ldots")
+            ends = ":".join(map(shown, (item.start, item.stop)))
+            parts.append(ends if item.step is None else f"{ends}:{shown(item.step)}")
         else:
-            parts.append(arrays[item.n][0] if hasattr(item, "n") else str(item))
+            parts.append("\\ldots" if item is Ellipsis else "\\cdot" if item is None else shown(item))
     return f"{_bracketed(x, ATOM)}_{{{', '.join(parts)}}}", ATOM
 
 
