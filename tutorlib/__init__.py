@@ -42,6 +42,7 @@ __version__ = "0.1.0"
 
 # Names that load their module on first use: widgets need ipywidgets, checks need the exercises.
 _LAZY = {
+    "CompareView": "tutorlib.viz.compare_view",
     "GraphView": "tutorlib.viz.graph_view",
     "SharedView": "tutorlib.viz.shared_view",
     "display_mode": "tutorlib.viz.display",

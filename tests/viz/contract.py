@@ -9,18 +9,27 @@ from pathlib import Path
 import jsonschema
 
 SCHEMA = json.loads((resources.files("tutorlib.viz") / "spec.schema.json").read_text(encoding="utf-8"))
+# The schema itself is checked once: that takes longer than checking a spec.
+jsonschema.Draft202012Validator.check_schema(SCHEMA)
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 FIXTURES = {path.stem: path for path in sorted((Path(__file__).parent / "fixtures").glob("*.json"))}
 
 
 def conforms(spec: dict) -> dict:
     """`spec`, checked: JSON without NaN, valid by the schema, every id that it mentions exists."""
     json.dumps(spec, allow_nan=False)
-    jsonschema.validate(spec, SCHEMA)
-    values = spec["values"]
+    VALIDATOR.validate(spec)
+    if "compare" in spec:
+        return _compares(spec)
     if "graph" not in spec:
         for frame in spec["frames"]:
-            assert set(frame["values"].values()) | set(frame["delta"].values()) <= set(values)
+            assert set(frame["values"].values()) | set(frame["delta"].values()) <= set(spec["values"])
         return spec
+    return _holds_what_it_names(spec)
+
+
+def _holds_what_it_names(spec: dict) -> dict:
+    values = spec["values"]
     nodes = {node["id"] for node in spec["graph"]["nodes"]}
     edges = {edge["id"] for edge in spec["graph"]["edges"]}
     assert set(spec["layout"]["nodes"]) == nodes == set(spec["graph"]["levels"])
@@ -34,6 +43,25 @@ def conforms(spec: dict) -> dict:
         assert event["t"] == at
         assert {event["node"], *event["inputs"]} <= nodes
         assert {event["value"], *event.get("parts", ())} - {None} <= set(values)
+    return spec
+
+
+def _compares(spec: dict) -> dict:
+    """A CompareView's spec: every graph conforms, every number and id that it mentions exists in the right graph."""
+    ids = []
+    for graph in spec["graphs"]:
+        _holds_what_it_names(graph)
+        ids.append({node["id"] for node in graph["graph"]["nodes"]})
+    assert len(spec["born"]) == len(ids)
+    assert all(born is None or set(born) == known for born, known in zip(spec["born"], ids, strict=True))
+    for step in spec["steps"]:
+        found = spec["matches"][step["match"]]
+        left, right = ids[step["left"]["graph"]], ids[step["right"]["graph"]]
+        assert {a for a, _, _ in found["pairs"]} | set(found["left"]) == left
+        assert {b for _, b, _ in found["pairs"]} | set(found["right"]) == right
+        assert set(step["left"]["now"]) <= left and set(step["right"]["now"]) <= right
+        for side in ("left", "right"):
+            assert step[side]["step"] <= len(spec["graphs"][step[side]["graph"]]["trace"])
     return spec
 
 

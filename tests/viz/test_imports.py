@@ -8,6 +8,9 @@ import sys
 import pytest
 
 PURE = [
+    "compare_match",
+    "compare_words",
+    "compare_svg",
     "layout",
     "ranks",
     "ordering",

@@ -61,6 +61,11 @@ class RewriteLog:
         self.steps: list[RewriteStep] = []
         self.near: list[NearMiss] = []
 
+    @property
+    def at(self) -> int:
+        """After how many steps the graph stands now."""
+        return self._at
+
     def add(self, step: RewriteStep, exchange: Exchange) -> None:
         """Enter a step that was just done."""
         self.add_pass(step, [exchange])

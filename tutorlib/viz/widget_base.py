@@ -1,4 +1,4 @@
-"""What both widgets are built on: anywidget where it is installed, else an object for static pictures."""
+"""What the widgets are built on: anywidget where it is installed, else an object for static pictures."""
 
 from __future__ import annotations
 

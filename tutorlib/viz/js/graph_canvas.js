@@ -16,8 +16,8 @@ function hatchPattern(id) {
 }
 
 /**
- * {root, setStep, setSelected, setFound, viewport, stop} for an indexed spec. `choose(id, open)` hears of clicks,
- * `moved` of panning and zooming by hand (see viewport.js).
+ * {root, nodes, edges, setStep, setSelected, setFound, viewport, stop} for an indexed spec; `nodes` and `edges` are what is
+ * drawn, by id. `choose(id, open)` hears of clicks, `moved` of panning and zooming by hand (see viewport.js).
  */
 export function drawGraph(index, t, prefix, choose, moved = null) {
   const { spec } = index;
@@ -111,5 +111,5 @@ export function drawGraph(index, t, prefix, choose, moved = null) {
     for (const [id, drawn] of nodes) drawn.g.classList.toggle("tl-found", Boolean(set?.has(id)));
   };
 
-  return { root, setStep, setSelected, setFound, viewport, stop: viewport.stop };
+  return { root, nodes, edges, setStep, setSelected, setFound, viewport, stop: viewport.stop };
 }

@@ -14,6 +14,7 @@ const STROKES = {
   copy: "M7.5 7.5h9v9h-9zM12.5 7.5v-4h-9v9h4",
   previous: "M14.5 10l-9.5 0M9 5.5L4.5 10L9 14.5",
   next: "M5 10l10 0M11 5.5l4.5 4.5l-4.5 4.5",
+  mismatch: "M4 7.5h12M4 12.5h12M13 3.5l-6 13",
   delta: "M10 4L17 16H3Z",
   log: "M3.5 3.5v13h13M5.5 14.5C9 14 9.5 6 16 5.5",
 };
