@@ -57,8 +57,11 @@ class Schedule:
     Attributes: ``steps``; ``buffers``, their sizes and lives; ``inputs``, ``outputs``, ``updates`` as variables;
     ``direct``, by id of variable: the shared variable whose array an update is computed into; ``array``, by id of
     variable: where its value is; ``checked``, in which NaN is looked for
-    (see ``poison``); ``known``, ids of variables whose value is computed once, here.
+    (see ``poison``); ``known``, ids of variables whose value is computed once, here; ``before``, nodes that were
+    computed before each call, whose values are among the inputs (see ``late``).
     """
+
+    before: Sequence[Node] = ()
 
     def __init__(
         self,

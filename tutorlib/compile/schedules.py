@@ -1,14 +1,19 @@
-"""Which schedule a call uses: one a set of input shapes, made on first sight; none where it would not be right."""
+"""Which schedule a call uses: one a set of input shapes, made on first sight; none where it would not be right.
+
+A few values may have shapes that the inputs' do not tell (a minibatch cut out between symbols): these are computed first,
+and the schedule is one for their shapes too.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tutorlib.compile.executor import Plan
+from tutorlib.compile.late import Late
 from tutorlib.compile.regions import Region
 from tutorlib.compile.rewrite import RewriteLog
 from tutorlib.compile.schedule import Schedule
@@ -44,6 +49,7 @@ class Schedules:
         self._lock = threading.Lock()
         self._storages = [s.storage for s in [*plan.shared, *(s for s, _ in updates)]]
         self._possible = bool(plan.nodes) and all(_can_be_scheduled(node) for node in plan.nodes)
+        self._late: Late | None = None
 
     def latest(self) -> Schedule | None:
         """The schedule of the shapes seen last, if there is one."""
@@ -54,6 +60,8 @@ class Schedules:
         if not self._possible or not self._lock.acquire(blocking=bool(self._updates)):
             return None
         try:
+            if self._late is not None:
+                arrays = self._late.run(arrays)
             key = tuple(array.shape for array in arrays)
             schedule = self._known.get(key)
             if schedule is None or not schedule.bind(arrays):
@@ -81,38 +89,47 @@ class Schedules:
         if any(type(a) is not np.ndarray for a in [*arrays, *(s.value for s in self._storages)]):
             return None
         self._log.rest()
+        nodes, inputs, plan = self._plan.nodes, self._inputs, self._plan
+        if self._late is not None:
+            nodes, inputs, plan = self._late.rest, self._late.inputs, self._late.plan
         likes: dict[int, Any] = {}
         try:
-            self._plan.run(arrays, likes)
+            plan.run(arrays, likes)
         except TutorlibError:
             return None
-        likes |= {id(v): (a.shape, a.dtype) for v, a in zip(self._inputs, arrays, strict=True)}
-        if not self._shapes_follow(likes):
+        likes |= {id(v): (a.shape, a.dtype) for v, a in zip(inputs, arrays, strict=True)}
+        unforeseen = _unforeseen(nodes, inputs, likes)
+        if unforeseen:
+            if self._late is None:
+                ends = [*self._outputs, *(new for _, new in self._updates)]
+                self._late = Late.of(nodes, inputs, ends, unforeseen, [s.storage for s, _ in self._updates])
             return None
         for variable, new in self._updates:
             shape = likes[id(new)][0] if id(new) in likes else np.shape(_present(new))
             if shape != variable.storage.value.shape:
                 return None
         with quiet():
-            return Schedule(
-                self._plan.nodes, self._inputs, self._outputs, self._updates, likes, self._regions, self._in_c
-            )
+            made = Schedule(nodes, inputs, self._outputs, self._updates, likes, self._regions, self._in_c)
+        made.before = self._late.first if self._late is not None else ()
+        return made
 
-    def _shapes_follow(self, likes: dict[int, Any]) -> bool:
-        """Whether every shape follows from those of the inputs: a mask's result, say, has another length every time."""
-        avals: dict[int, AVal] = {id(v): AVal(*likes[id(v)]) for v in self._inputs}
-        for node in self._plan.nodes:
-            known = [avals.get(id(v)) or aval_of(getattr(v, "value", v)) for v in node.inputs]
-            for i, v in enumerate(node.inputs):
-                if isinstance(v, Shared):
-                    known[i] = AVal(v.storage.value.shape, v.storage.value.dtype)
-            found = node.op.infer(*known, **node.attrs)  # type: ignore[misc]
-            for var, aval in zip(node.outputs, (found,) if node.op.nout == 1 else found, strict=True):
-                shape, dtype = likes[id(var)]
-                if aval.shape != shape or dtype is None or aval.dtype != dtype:
-                    return False
-                avals[id(var)] = AVal(shape, dtype)
-        return True
+
+def _unforeseen(nodes: Sequence[Node], inputs: Sequence[Symbol], likes: Mapping[int, Any]) -> list[Node]:
+    """The nodes whose shapes do not follow from what they read: a mask's result, say, has another length every time."""
+    avals: dict[int, AVal] = {id(v): AVal(*likes[id(v)]) for v in inputs}
+    found = []
+    for node in nodes:
+        known = [avals.get(id(v)) or aval_of(getattr(v, "value", v)) for v in node.inputs]
+        for i, v in enumerate(node.inputs):
+            if isinstance(v, Shared):
+                known[i] = AVal(v.storage.value.shape, v.storage.value.dtype)
+        inferred = node.op.infer(*known, **node.attrs)  # type: ignore[misc]
+        for var, aval in zip(node.outputs, (inferred,) if node.op.nout == 1 else inferred, strict=True):
+            shape, dtype = likes[id(var)]
+            if dtype is None or aval.dtype != dtype or aval.shape != shape:
+                found.append(node)
+            avals[id(var)] = AVal(shape, dtype or aval.dtype)
+    return found
 
 
 def _present(leaf: Symbol) -> Any:

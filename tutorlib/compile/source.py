@@ -159,11 +159,12 @@ def _shape(shape: Sequence[int]) -> str:
 def source_of_schedule(schedule: Schedule, title: str) -> Source:
     """A schedule as text."""
     names = _Names()
-    arguments = [names.enter(v, v.name or f"x{i}") for i, v in enumerate(schedule.inputs)]
-    arguments += [names.enter(v, v.name or f"s{i}") for i, v in enumerate(schedule.shared)]
+    arguments = [names.enter(v, v.name or f"x{i}") for i, v in enumerate(schedule.inputs) if v.node is None]
+    shared = {id(v): v for v in (*schedule.shared, *_shared_in(schedule.before))}
+    arguments += [names.enter(v, v.name or f"s{i}") for i, v in enumerate(shared.values())]
+    first = _node_lines(schedule.before, names)
     names.known = {key: schedule.array[key] for key in schedule.known}
     places = _name_buffers(schedule, names)
-    first: list[str] = []
     last: list[str] = []
     for step in schedule.steps:
         if isinstance(step, Tiles):
@@ -278,20 +279,29 @@ def source_of_plan(
     """A plan without buffers as text: what runs before the shapes are known, or where they depend on values."""
     names = _Names()
     arguments = [names.enter(v, v.name or f"x{i}") for i, v in enumerate(inputs)]
-    used = [v for node in nodes for v in node.inputs] + list(outputs) + [new for _, new in updates]
-    shared = {id(v): v for v in [*used, *(s for s, _ in updates)] if isinstance(v, Shared)}
+    ends = [*outputs, *(new for _, new in updates), *(s for s, _ in updates)]
+    shared = {id(v): v for v in [*_shared_in(nodes), *(v for v in ends if isinstance(v, Shared))]}
     arguments += [names.enter(v, v.name or f"s{i}") for i, v in enumerate(shared.values())]
-    body: list[str] = []
-    for node in nodes:
-        call = names.call(node)
-        outs = [names.enter(v, v.name or f"v{len(body)}") for v in node.outputs]
-        body.append(_line(f"{', '.join(outs)} = {call}", node))
+    body = _node_lines(nodes, names)
     body.append(_line(f"results = [{', '.join(f'np.array({names.of(v)})' for v in outputs)}]"))
     if updates:
         body.append(_line(f"new = [{', '.join(f'np.array({names.of(new)})' for _, new in updates)}]"))
         body += [_line(f"{names.of(s)}[...] = new[{i}]") for i, (s, _) in enumerate(updates)]
     body.append(_line("return results"))
     return _finished(names, title, arguments, body, "")
+
+
+def _shared_in(nodes: Sequence[Node]) -> list[Shared]:
+    return [v for node in nodes for v in node.inputs if isinstance(v, Shared)]
+
+
+def _node_lines(nodes: Sequence[Node], names: _Names) -> list[str]:
+    lines: list[str] = []
+    for node in nodes:
+        call = names.call(node)
+        outs = [names.enter(v, v.name or f"v{len(lines)}") for v in node.outputs]
+        lines.append(_line(f"{', '.join(outs)} = {call}", node))
+    return lines
 
 
 # ---- memory ----
