@@ -1,4 +1,4 @@
-"""Graphs of which a few values have shapes that only running them tells: those values first, then the rest by a plan."""
+"""Graphs of which a few values have shapes that only running tells: these first, then the rest by a plan."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tutorlib.core.storage import Storage
 class Late:
     """A graph cut in two: what is needed for the values of unforeseen shape, and the ``rest``.
 
-    Attributes: ``first`` and ``rest``, their nodes; ``inputs``, what the rest reads: the function's inputs, then the values that were
-    computed before; ``plan``, the plain plan of the rest.
+    Attributes: ``first`` and ``rest``, their nodes; ``inputs``, what the rest reads: the function's inputs, then the
+    values that were computed before; ``plan``, the plain plan of the rest.
     """
 
     def __init__(

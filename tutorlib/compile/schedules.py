@@ -1,7 +1,7 @@
 """Which schedule a call uses: one a set of input shapes, made on first sight; none where it would not be right.
 
-A few values may have shapes that the inputs' do not tell (a minibatch cut out between symbols): these are computed first,
-and the schedule is one for their shapes too.
+A few values may have shapes that the inputs' do not tell (a minibatch cut out between symbols): these are computed
+first, and the schedule is one for their shapes too.
 """
 
 from __future__ import annotations
