@@ -44,10 +44,11 @@ test("the middle of a polyline is half-way along it, not half-way through its po
   assert.deepEqual(middle([[0, 0], [0, 10], [30, 10]]), { at: [10, 10], level: true, room: 30 });
 });
 
-test("broadcast axes of a label are marked", () => {
-  assert.deepEqual(labelParts("(1, 10)", [0]).filter((part) => part.broadcast).map((part) => part.text), ["1"]);
-  assert.equal(labelParts("(2,)", [0]).map((part) => part.text).join(""), "(2,)");
-  assert.equal(labelParts("(2, 3)", []).length, 1);
+test("the axes of a label that have a mark stand alone", () => {
+  const marked = labelParts("(1, 10)", { 0: "wide", 1: "wrong" }).filter((part) => part.kind);
+  assert.deepEqual(marked, [{ text: "1", kind: "wide" }, { text: "10", kind: "wrong" }]);
+  assert.equal(labelParts("(2,)", { 0: "wide" }).map((part) => part.text).join(""), "(2,)");
+  assert.equal(labelParts("(2, 3)").length, 1);
 });
 
 test("a long text is cut with an ellipsis and a short one is not", () => {

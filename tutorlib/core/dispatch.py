@@ -110,7 +110,7 @@ def apply(op: Op, *args: Any, **attrs: Any) -> Any:
     try:
         data = op.on_numpy(*arrays, **attrs)
     except (ValueError, TypeError, IndexError) as error:
-        raise explained(op, arrays, attrs, error) from None
+        raise explained(op, arrays, attrs, error).of(args) from None
     finally:
         _unsilence(token)
     if not dynamic:
@@ -185,7 +185,11 @@ def record(op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Tensor:
     """Compute on tensors of any device; the result is a graph node if one of them is in a graph or needs a gradient."""
     tensors = [arg for arg in args if isinstance(arg, Tensor)]
     arrays = [arg._data if isinstance(arg, Tensor) else arg for arg in args]
-    data = run(op, arrays, attrs)
+    try:
+        data = run(op, arrays, attrs)
+    except TutorlibError as error:
+        error.of(args)
+        raise
     requires_grad = any(t.requires_grad for t in tensors)
     result = _result(op, args, arrays, attrs, data, requires_grad, any(t.op is not None for t in tensors))
     foreign = [arg for arg in args if isinstance(arg, np.ndarray)]
@@ -256,7 +260,11 @@ def as_symbol(value: Any, op: str | None = None) -> Symbol:
 def build(op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
     """Make a node of a static graph. Shapes and dtypes are checked now, at the learner's line."""
     inputs = tuple(as_symbol(arg, op.name) for arg in args)
-    avals = op.infer(*(v.aval for v in inputs), **attrs)  # type: ignore[misc]
+    try:
+        avals = op.infer(*(v.aval for v in inputs), **attrs)  # type: ignore[misc]
+    except TutorlibError as error:
+        error.of(inputs)
+        raise
     node = Node(op, inputs, attrs, mark(2))
     if op.nout == 1:
         node.outputs = (Symbol(avals, node),)
@@ -272,5 +280,5 @@ def run_node(node: Node, arrays: list[Any]) -> Any:
     try:
         return run(node.op, arrays, node.attrs)
     except TutorlibError as error:
-        note_source(error, node.source)
+        note_source(error.of(node.inputs), node.source)
         raise

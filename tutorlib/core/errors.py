@@ -32,7 +32,8 @@ class TutorlibError(Exception):
     """Base of all our errors.
 
     Attributes: ``says`` (what happened), ``op`` (name or None), ``shapes`` (of the operands), ``source`` (the
-    learner's SourceLine or None) and ``fix`` (one suggestion, or "").
+    learner's SourceLine or None), ``fix`` (one suggestion, or "") and ``inputs`` (the operands of the op, or ()):
+    with them ``tl.show(error)`` draws the graph up to the op that failed.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class TutorlibError(Exception):
         self.wrong_dims = tuple(wrong_dims)
         self.fix = fix
         self.source = source if source is not None else resolve(mark(2))
+        self.inputs: tuple[Any, ...] = ()
         self.placed = False  # whether the line is known to be that of the failing node
         super().__init__(says)
 
@@ -63,6 +65,11 @@ class TutorlibError(Exception):
         if self.fix:
             parts.append(f"  Fix: {self.fix}")
         return "\n".join(parts)
+
+    def of(self, inputs: Sequence[Any]) -> TutorlibError:
+        """This error, knowing the operands of its op; those that were known first stay."""
+        self.inputs = self.inputs or tuple(inputs)
+        return self
 
 
 def _indented(text: str) -> str:

@@ -160,7 +160,8 @@ def save_text(path: str | os.PathLike[str], text: str, overwrite: bool) -> Path:
 def show(what: Any, **options: Any) -> Any:
     """Draw the graph of a variable, of several, or of a compiled function, in the middle of a cell; returns the view.
 
-    Takes the options of `GraphView`.
+    An error that an op raised is drawn up to that op, with the shapes it met: `tl.show(error)`, or in the cell after
+    the one that failed `tl.show(sys.last_value)`. Takes the options of `GraphView`.
 
     >>> import tutorlib as tl
     >>> x = tl.scalar("x")

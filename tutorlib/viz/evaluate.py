@@ -13,6 +13,7 @@ from tutorlib.core.errors import TutorlibError
 from tutorlib.core.graph import Constant, Input, Shared, Var
 from tutorlib.core.tensor import Tensor
 from tutorlib.messages import message
+from tutorlib.viz.misfit import mark_axes
 from tutorlib.viz.model import Drawing
 from tutorlib.viz.values import to_host
 
@@ -77,6 +78,7 @@ def fill_values(drawing: Drawing, inputs: Mapping[Any, Any]) -> bool:
 def _mark_error(drawing: Drawing, node: Any, error: TutorlibError) -> None:
     shown = drawing.node(drawing.ids[id(node)])
     shown["kind"], shown["letter"] = "error", "!"
+    mark_axes(drawing, shown["id"], error)
     shown["note"] = str(error).splitlines()[0][:300]
     said = shown["note"] if shown["note"].startswith(shown["op"]) else f"{shown['label']}: {shown['note']}"
     drawing.notes.append(said)

@@ -7,6 +7,7 @@ from typing import Any
 
 from tutorlib.compile.function import Function
 from tutorlib.core.autodiff import grad
+from tutorlib.core.errors import TutorlibError
 from tutorlib.core.graph import Symbol, Var
 from tutorlib.core.parameter import Parameter
 from tutorlib.messages import message
@@ -16,6 +17,7 @@ from tutorlib.viz.face import shorten
 from tutorlib.viz.faults import add_faults
 from tutorlib.viz.formulas import passes_on
 from tutorlib.viz.gradients import Flow, add_gradients
+from tutorlib.viz.misfit import draw_error
 from tutorlib.viz.model import LIMIT, Drawing, draw_graph, leaf
 from tutorlib.viz.names import cost_name, gradient_name
 from tutorlib.viz.reasons import add_reasons
@@ -35,7 +37,7 @@ def graph_spec(
     limit: int = LIMIT,
     keep: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The spec for `what`: a tensor, a symbol, a list of them, or a compiled function.
+    """The spec for `what`: a tensor, a symbol, a list of them, a compiled function, or an error that an op raised.
 
     Args:
         wrt: variables whose gradients are shown too; for tensors all by default, and none for an empty list.
@@ -48,7 +50,7 @@ def graph_spec(
     """
     drawing, flow = graph_drawing(what, wrt=wrt, limit=limit)
     complete = fill_values(drawing, inputs or {})
-    if not complete and not inputs:
+    if not complete and not inputs and not isinstance(what, TutorlibError):
         drawing.notes.append(message("widgets.note_no_values"))
     spec = spec_of(drawing, flow, complete=complete, direction=direction)
     if keep is not None:
@@ -59,6 +61,8 @@ def graph_spec(
 def graph_drawing(what: Any, *, wrt: Any = None, limit: int = LIMIT) -> tuple[Drawing, Flow | None]:
     """What `graph_spec` draws, before values and places are known; for tensors also their backward pass."""
     wanted = None if wrt is None else _variables(wrt)
+    if isinstance(what, TutorlibError):
+        return draw_error(what, limit), None
     if isinstance(what, Function):
         return _draw_function(what, limit), None
     roots = _variables(what)
@@ -84,7 +88,7 @@ def spec_of(
     if flow is not None:
         drawing.cost = flow.cost
     for node in drawing.nodes:
-        if node["op"]:
+        if node["op"] and node["id"] in drawing.objects:
             node["formula"] = formula_entry(drawing, node["id"])
     add_faults(drawing, flow)
     add_reasons(drawing, flow, complete=complete)

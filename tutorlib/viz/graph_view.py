@@ -21,10 +21,11 @@ STATIC = Path(__file__).parent / "static"
 
 
 class GraphView(Shown, Widget):
-    """The graph of a tensor, of a symbol, of several, or of a compiled function.
+    """The graph of a tensor, of a symbol, of several, of a compiled function, or of what led to an error.
 
     Args:
         roots: what to draw. Tensors show values and gradients as they are now: after a later `backward()` draw again.
+            An error that an op raised shows the graph up to that op, with the axes that do not fit marked.
         wrt: a variable or a list: show the gradients with respect to these. Tensors show all of theirs by default; `[]`
             shows none.
         inputs: values for the input symbols of a static graph, by variable or by name, so that numbers can be seen.

@@ -66,7 +66,8 @@ def summary(graph: Graph, trace: list[dict[str, Any]] | None = None) -> str:
     for kind in ("input", "shared", "constant", "gradient", "update", "error"):
         if counts[kind]:
             parts.append(message(f"widgets.summary_{kind}", n=counts[kind]))
-    results = results or [node["name"] or node["label"] for node in graph["nodes"] if node["kind"] == "update"]
+    for kind in ("update", "error"):
+        results = results or [node["name"] or node["label"] for node in graph["nodes"] if node["kind"] == kind]
     text = message(
         "widgets.summary", result=", ".join(results[:3]) or message("widgets.summary_no_result"), parts=", ".join(parts)
     )

@@ -63,15 +63,24 @@ def assemble(
     for event in trace:
         event["spoken"] = speak_event(event, len(trace), node_of[event["node"]])
     graph = {"nodes": nodes, "edges": edges, "scopes": _scopes(nodes), "levels": _levels(nodes, edges)}
+    # Beside its op, where a shared variable or a constant stands, there would be no room for the shape that is wrong.
+    misfits = {edge["s"] for edge in edges if "wrong" in edge}
     boxes = []
     for node in nodes:
         shown = face(node, values.get(node.get("value") or ""))
         boxes.append(
-            Box(node["id"], shown.w, shown.h, node["kind"], node.get("grad_of") or "", node.get("update_of") or "")
+            Box(
+                node["id"],
+                shown.w,
+                shown.h,
+                "input" if node["id"] in misfits else node["kind"],
+                node.get("grad_of") or "",
+                node.get("update_of") or "",
+            )
         )
     placed = layout(boxes, [Link(e["id"], e["s"], e["t"], e["kind"]) for e in edges], direction)
     for edge in edges:
-        if text_width(edge["label"], SMALL) + 12 > _length(placed.edges[edge["id"]]):
+        if "wrong" not in edge and text_width(edge["label"], SMALL) + 12 > _length(placed.edges[edge["id"]]):
             edge["label"] = ""
     return {
         "version": VERSION,

@@ -50,11 +50,12 @@ def graph_body(spec: dict[str, Any], theme: str = "light") -> str:
         if not points:
             continue
         look = EDGES.get(edge["kind"], EDGES["forward"])
-        colour = KINDS[look.colour].paint(theme).stroke if look.colour else ink
+        hue = "error" if "wrong" in edge else look.colour
+        colour = KINDS[hue].paint(theme).stroke if hue else ink
         parts.append(
             edge_path(points, look, colour, 0.6 if edge["kind"] == "saved" else 1.0) + arrow(points, look, colour)
         )
-        if edge.get("broadcast"):
+        if edge.get("broadcast") or "wrong" in edge:
             labels.append(_edge_label(edge, points, theme))
     for node in graph["nodes"]:
         if node["id"] in places["nodes"]:
@@ -125,15 +126,26 @@ def _scopes(graph: dict[str, Any], places: dict[str, list[float]], theme: str) -
 
 
 def _edge_label(edge: dict[str, Any], points: list[list[float]], theme: str) -> str:
-    """The shape of a value that is stretched, underlined, beside the end of its edge."""
+    """The shape beside the end of an edge: a value that is stretched, underlined; one that does not fit, with
+    that axis in the colour of errors."""
     (ax, ay), (bx, by) = points[-2], points[-1]
     x, y = (ax + bx) / 2 + 6, (ay + by) / 2 + 3
-    words = edge["label"]
-    fill, _ = CARD[theme]
-    wide = text_width(words, 10)
-    out = rect(x - 2, y - 9, wide + 4, 12, f'rx="2" fill="{fill}" fill-opacity="0.85"')
-    out += text(x, y, words, 10, TEXT[theme], more=' fill-opacity="0.8"')
-    return out + line(f"M{num(x)} {num(y + 2)}h{num(wide)}", KINDS["shared"].paint(theme).stroke, 1.5)
+    words, fill = edge["label"], CARD[theme][0]
+    if "wrong" not in edge:
+        wide = text_width(words, 10)
+        out = rect(x - 2, y - 9, wide + 4, 12, f'rx="2" fill="{fill}" fill-opacity="0.85"')
+        out += text(x, y, words, 10, TEXT[theme], more=' fill-opacity="0.8"')
+        return out + line(f"M{num(x)} {num(y + 2)}h{num(wide)}", KINDS["shared"].paint(theme).stroke, 1.5)
+    out = rect(x - 3, y - 12, text_width(words, 13) + 8, 18, f'rx="3" fill="{fill}"')
+    alarm = KINDS["error"].paint(theme).stroke
+    dims = [
+        f'<tspan fill="{alarm}" font-weight="800" text-decoration="underline">{escape(dim)}</tspan>'
+        if axis in edge["wrong"]
+        else escape(dim)
+        for axis, dim in enumerate(words.strip("(),").split(", "))
+    ]
+    shown = f"({dims[0]},)" if len(dims) == 1 else f"({', '.join(dims)})"
+    return out + f'<text x="{num(x)}" y="{num(y)}" font-size="13" fill="{TEXT[theme]}">{shown}</text>'
 
 
 def _legend(graph: dict[str, Any], values: dict[str, Any], theme: str, width: float) -> tuple[str, float, float]:

@@ -105,19 +105,15 @@ export function middle(points) {
   return { at, level: wayOf(points[i], points[i + 1]) === "level", room: lengths[i] };
 }
 
-/** The parts of a shape label such as "(32, 10)": [{text, broadcast}], with the broadcast axes marked. */
-export function labelParts(label, broadcast = []) {
+/** A shape label in pieces [{text, kind}]: the axes in `marks` {axis: kind} stand alone, all else has the kind "". */
+export function labelParts(label, marks = {}) {
   const inner = /^\((.*)\)$/.exec(label);
-  if (!inner || !broadcast.length) return [{ text: label, broadcast: false }];
+  if (!inner || !Object.keys(marks).length) return [{ text: label, kind: "" }];
   const dims = inner[1].split(",").map((dim) => dim.trim()).filter((dim) => dim !== "");
-  const parts = [{ text: "(", broadcast: false }];
-  dims.forEach((dim, axis) => {
-    parts.push({ text: dim, broadcast: broadcast.includes(axis) });
-    const isLast = axis === dims.length - 1;
-    if (!isLast) parts.push({ text: ", ", broadcast: false });
-    else parts.push({ text: dims.length === 1 ? ",)" : ")", broadcast: false });
-  });
-  return parts;
+  const end = dims.length === 1 ? ",)" : ")";
+  return [{ text: "(", kind: "" }, ...dims.flatMap((text, axis) => [
+    { text, kind: marks[axis] ?? "" }, { text: axis < dims.length - 1 ? ", " : end, kind: "" },
+  ])];
 }
 
 /** `text` cut to fit `width` pixels at `size` pixels a letter height, with an ellipsis. */

@@ -10,7 +10,7 @@ import { valueView } from "./value_view.js";
 
 /**
  * Sections for node `id` at `step`; `go(id)` follows a link to a neighbour, `way(ids)` marks a way through the graph
- * (none: it ends the mark) and `way.on` is the one marked now.
+ * (none: it ends the mark) and `way.on` is the one marked now; without it no way is offered.
  */
 export function detailsOf(index, id, step, t, go, way) {
   const node = index.nodes.get(id);
@@ -100,7 +100,7 @@ function faultSection(index, id, step, t, go, way) {
 }
 
 function wayButton(ids, t, way) {
-  if (ids.length < 2) return null;
+  if (!way || ids.length < 2) return null;
   const on = way.on === ids.join();
   return h("button", { type: "button", class: "tl-word", "aria-pressed": String(on), onclick: () => way(on ? [] : ids) }, t("ui_way"));
 }

@@ -6,7 +6,14 @@ const SIZE = 10.5;
 const LETTER = 6.5;
 const OPEN = new Set(["gradient"]);
 // A scalar's "()" says nothing; saved values and updates have the shape of the variable they start from.
-const labelled = (edge) => edge.label && edge.label !== "()" && (edge.kind === "forward" || edge.kind === "gradient");
+const labelled = (edge) => edge.wrong || edge.label && edge.label !== "()" && (edge.kind === "forward" || edge.kind === "gradient");
+
+function marksOf({ broadcast = [], wrong = [] }) {
+  const marks = {};
+  for (const axis of broadcast) marks[axis] = "tl-broadcast";
+  for (const axis of wrong) marks[axis] = "tl-wrong";
+  return marks;
+}
 
 export function drawEdge(edge, points) {
   if (!points || points.length < 2) return null;
@@ -17,12 +24,11 @@ export function drawEdge(edge, points) {
   const place = level
     ? { x, y: y - 5, "text-anchor": "middle" }
     : { x: x + 5, y: y + 3.5 };
-  const label = labelled(edge) && (!level || room > edge.label.length * LETTER)
+  const label = labelled(edge) && (edge.wrong || !level || room > edge.label.length * LETTER)
     ? s("text", { class: "tl-edge-label", "font-size": SIZE, ...place },
-        labelParts(edge.label, edge.broadcast).map(({ text, broadcast }) =>
-          s("tspan", { class: broadcast ? "tl-broadcast" : null }, text)))
+        labelParts(edge.label, marksOf(edge)).map(({ text, kind }) => s("tspan", { class: kind || null }, text)))
     : null;
-  return s("g", { class: `tl-edge tl-e-${edge.kind}`, "data-edge": edge.id, "aria-hidden": "true" },
+  return s("g", { class: `tl-edge tl-e-${edge.kind}${edge.wrong ? " tl-misfit" : ""}`, "data-edge": edge.id, "aria-hidden": "true" },
     s("path", { class: "tl-line", d: curve.d }),
     s("path", { class: open ? "tl-head tl-open" : "tl-head", d: arrowhead(curve, { size, open }) }), label);
 }

@@ -15,6 +15,7 @@ export function legendOf(spec, t) {
     ...EDGES.filter((kind) => edges.has(kind)).map((kind) => row(edgeSign(kind), t(`edge_${kind}`), "")),
   ];
   return [h("h3", {}, t("ui_legend")), h("ul", { class: "tl-legend" }, rows),
+    spec.graph.edges.some((edge) => edge.wrong) && h("p", { class: "tl-note" }, t("ui_legend_wrong")),
     spec.graph.edges.some((edge) => edge.broadcast?.length) && h("p", { class: "tl-note" }, t("ui_legend_broadcast"))];
 }
 
