@@ -85,3 +85,7 @@ class Widgets:
     def shared(self, spec: dict, **more) -> Page:
         """A SharedView of a spec."""
         return self.open("shared_view.js", spec, **more)
+
+    def compare(self, spec: dict, **more) -> Page:
+        """A CompareView of a spec."""
+        return self.open("compare_view.js", spec, **more)

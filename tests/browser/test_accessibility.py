@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import tutorlib as tl
 from tests.browser.sample_specs import counter_and_weights
 from tests.js.npm_tools import node_modules  # noqa: F401 - a fixture
 
@@ -42,3 +43,26 @@ def test_graph_view(widgets, violations, light, keys):
 def test_shared_view(widgets, violations, light, selected):
     page = widgets.shared(counter_and_weights(), frame=4, selected=selected, light=light)
     assert violations(page) == []
+
+
+def square_or_not(x):
+    y = x * x
+    return tl.ifelse(y > 1, lambda: y, lambda: y + 1)
+
+
+@pytest.mark.parametrize("light", [True, False])
+def test_compare_view(widgets, violations, light):
+    x = tl.scalar("x")
+    modes = widgets.compare(tl.CompareView.modes(square_or_not, 2.0).spec, step=4, light=light)
+    modes.locator('[role="tree"]').first.focus()
+    modes.keyboard.press("m")
+    assert violations(modes) == []
+    log = widgets.compare(tl.CompareView(tl.function([x], tl.log(1 + tl.exp(x)) * 1).log).spec, step=2, light=light)
+    assert violations(log) == []
+    for key in ("?", "t", "/"):
+        log.locator('[role="tree"]').first.focus()
+        log.keyboard.press(key)
+        assert violations(log) == []
+        log.keyboard.press("Escape")
+    graphs = widgets.compare(tl.CompareView(x * 2, x + 2).spec, light=light)
+    assert violations(graphs) == []
