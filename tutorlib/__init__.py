@@ -73,6 +73,11 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'tutorlib' has no attribute {name!r}") from None
 
 
+# The names of the op table as ordinary attributes, which is quicker. Ops of a learner's own come by the above.
+for _name, _function in vars(_OPS).items():
+    globals().setdefault(_name, _function)
+
+
 def __dir__() -> list[str]:
     return sorted({*globals(), *_LAZY, *vars(_OPS)})
 

@@ -5,13 +5,14 @@ import warnings
 import pytest
 
 import tutorlib as tl
-from tutorlib.core import leak
+from tutorlib.core import dispatch, leak, quick
 
 
 @pytest.fixture(autouse=True)
 def watchful(monkeypatch):
     """Look every 64 recorded nodes, and call 150 living ones too many."""
-    monkeypatch.setattr(leak, "LOOK_EVERY", 64)
+    monkeypatch.setattr(dispatch, "BETWEEN_LOOKS", 63)
+    monkeypatch.setattr(quick, "BETWEEN_LOOKS", 63)
     monkeypatch.setattr(leak, "TOO_MANY", 150)
     monkeypatch.setattr(leak, "_said", False)
 

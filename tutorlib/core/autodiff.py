@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from tutorlib.core import observe
+from tutorlib.core.array_walk import NotANumber, walk_arrays
 from tutorlib.core.backend import quiet
 from tutorlib.core.dispatch import enable_grad
 from tutorlib.core.errors import (
@@ -26,7 +27,7 @@ from tutorlib.core.parameter import Parameter
 from tutorlib.core.paths import gradient_paths
 from tutorlib.core.tensor import Tensor
 from tutorlib.core.toposort import toposort
-from tutorlib.core.walk import ARRAYS, SYMBOLS, TENSORS, dependents, seed_of, walk, walk_arrays
+from tutorlib.core.walk import ARRAYS, SYMBOLS, TENSORS, dependents, seed_of, walk
 
 _seq = attrgetter("seq")
 
@@ -35,19 +36,23 @@ def _requires_grad(var: Any) -> bool:
     return isinstance(var, Tensor) and var.requires_grad
 
 
-def recorded_nodes(roots: Sequence[Tensor]) -> list[Tensor]:
-    """The recorded nodes below ``roots`` that require a gradient, each before those it uses."""
-    found: dict[int, Tensor] = {}
-    stack = [root for root in roots if root.op is not None and root.requires_grad]
-    while stack:
-        node = stack.pop()
-        if id(node) in found:
-            continue
-        found[id(node)] = node
+def recorded_nodes(roots: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+    """The recorded nodes below ``roots`` that require a gradient, each before those it uses; and such leaves."""
+    nodes = [root for root in dict.fromkeys(roots) if root.requires_grad and root.op is not None]
+    leaves = [root for root in dict.fromkeys(roots) if root.requires_grad and root.op is None]
+    seen = {*nodes, *leaves}
+    see, keep = seen.add, nodes.append
+    # The list grows while it is read: each node appends those of its inputs that nobody has seen.
+    for node in nodes:
         for var in node.inputs:
-            if isinstance(var, Tensor) and var.requires_grad and var.op is not None and id(var) not in found:
-                stack.append(var)
-    return sorted(found.values(), key=_seq, reverse=True)
+            if (type(var) is Tensor or isinstance(var, Tensor)) and var.requires_grad and var not in seen:
+                see(var)
+                if var.op is None:
+                    leaves.append(var)
+                else:
+                    keep(var)
+    nodes.sort(key=_seq, reverse=True)
+    return nodes, leaves
 
 
 # ---- Tensor.backward ----
@@ -85,27 +90,25 @@ def run_backward(root: Tensor, gradient: Any, retain_graph: bool, create_graph: 
     seed = seed_of(root, gradient, "backward()")
     release_graph()
     _last_cost = weakref.ref(root)
-    order = recorded_nodes([root])
+    order, leaves = recorded_nodes([root])
     retain = retain_graph or create_graph
     remember = retain or (len(order) <= _KEEP_NODES and sum([n._data.nbytes for n in order]) <= _KEEP_BYTES)
-    leaves = {
-        id(v): v for node in order for v in node.inputs if isinstance(v, Tensor) and v.op is None and v.requires_grad
-    }
-    if root.op is None:
-        leaves[id(root)] = root
-    arrive = {id(node): _calling(node) for node in order if node.hooks}
-    cotangents: dict[int, Any] = {id(root): Tensor(seed) if create_graph else seed}
-    if create_graph:
-        with enable_grad():
-            walk(TENSORS, order, cotangents, _requires_grad, remember=remember, arrive=arrive)
-    else:
-        with quiet():
-            if arrive or (observe.observers and observe.watching("on_vjp")):
-                walk(ARRAYS, order, cotangents, _requires_grad, remember=remember, arrive=arrive)
-            else:
-                walk_arrays(order, cotangents, remember)
-    for leaf in leaves.values():
-        grad = cotangents.get(id(leaf))
+    hooked = {id(node): _calling(node) for node in order if node.hooks}
+    cotangents: dict[Tensor, Any] | None = None
+    if not (create_graph or hooked or observe.watching("on_vjp")):
+        cotangents = {root: seed}
+        try:
+            with quiet():
+                walk_arrays(order, cotangents, leaves, remember)
+        except NotANumber:
+            cotangents = None
+    if cotangents is None:
+        by_id: dict[int, Any] = {id(root): Tensor(seed) if create_graph else seed}
+        with enable_grad() if create_graph else quiet():
+            walk(TENSORS if create_graph else ARRAYS, order, by_id, _requires_grad, remember=remember, arrive=hooked)
+        cotangents = {leaf: by_id[id(leaf)] for leaf in leaves if id(leaf) in by_id}
+    for leaf in leaves:
+        grad = cotangents.get(leaf)
         if grad is None:
             # Reached only through ops of slope zero (sign, x ** 0): a gradient of zero, not none.
             grad = OPS.zeros_like(leaf._data)
@@ -178,7 +181,7 @@ Tensor.run_retain_grad = staticmethod(retain_grad)
 def _dynamic_grad(
     roots: list[tuple[Any, Any]], wrt: list[Any], blocked: list[Any], create_graph: bool
 ) -> tuple[list[Any], set[int]]:
-    order = recorded_nodes([root for root, _ in roots])
+    order, _ = recorded_nodes([root for root, _ in roots])
     path = dependents(reversed(order), wrt, blocked)
     order = [node for node in order if id(node) in path]
     cotangents: dict[int, Any] = {}

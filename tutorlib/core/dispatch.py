@@ -6,7 +6,6 @@ compute nothing.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -14,32 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from tutorlib.core import leak, observe
 from tutorlib.core.backend import CPU, HOST_TYPES, common_device, is_array, module_of, silence, tag, unsilence
 from tutorlib.core.errors import DTypeError, ModeMixError, OutOfBoundsError, ShapeError, TutorlibError, note_source
-from tutorlib.core.graph import FORWARD, Constant, Node, Op, Symbol, Var, aval_of, building
+from tutorlib.core.graph import FORWARD, Constant, Meta, Node, Op, Symbol, Var, aval_of, building
 from tutorlib.core.hold import hold
+from tutorlib.core.leak import BETWEEN_LOOKS, look
+from tutorlib.core.observe import observers, tell
 from tutorlib.core.parameter import Parameter
 from tutorlib.core.source import mark
 from tutorlib.core.tensor import Tensor
 
-
-class _State(threading.local):
-    """Whether tensors are recorded, whether parameters build symbols, and the body (of a loop) being traced, if any;
-    per thread, as a `with` block is."""
-
-    def __init__(self) -> None:
-        self.recording = True
-        self.static = False
-        self.body: Any = None
-
-
-state = _State()
+# What a thread is doing: see Building.
+state = building
 Tensor.recording = staticmethod(lambda: state.recording)
-_next_seq = count(1).__next__
+next_seq = count(1).__next__
 _new = Tensor.__new__
 _ndarray = np.ndarray
-_silence, _unsilence = silence, unsilence
+_NO_ATTRS: dict[str, Any] = {}
 
 
 @contextmanager
@@ -84,17 +74,17 @@ def apply(op: Op, *args: Any, **attrs: Any) -> Any:
     """Call ``op`` on arguments of any mode."""
     # The short way for what is by far the commonest: host tensors, arrays and numbers, outside any special context.
     arrays = []
-    dynamic = in_graph = requires_grad = foreign = False
+    dynamic = in_graph = needs = foreign = False
     for arg in args:
         kind = type(arg)
-        if kind is Tensor:
+        if kind is Tensor or kind is Parameter:
             data = arg._data
             if type(data) is not _ndarray:
                 return _apply_other(op, args, attrs)
             dynamic = True
             arrays.append(data)
             if arg.requires_grad:
-                requires_grad = True
+                needs = in_graph = True
             elif arg.op is not None:
                 in_graph = True
         elif kind is _ndarray:
@@ -104,19 +94,24 @@ def apply(op: Op, *args: Any, **attrs: Any) -> Any:
             arrays.append(arg)
         else:
             return _apply_other(op, args, attrs)
-    if dynamic and state.static:
+    now = building.now
+    if dynamic and now.static:
         return build(op, args, attrs)
-    token = _silence()
+    token = silence()
     try:
         data = op.on_numpy(*arrays, **attrs)
     except (ValueError, TypeError, IndexError) as error:
         raise explained(op, arrays, attrs, error).of(args) from None
     finally:
-        _unsilence(token)
+        unsilence(token)
     if not dynamic:
         return data
-    result = _result(op, args, arrays, attrs, data, requires_grad, in_graph)
-    if foreign and result.op is not None:
+    if type(data) is not _ndarray and type(data) in HOST_TYPES:
+        data = np.asarray(data)
+    if not in_graph or not now.recording:
+        return unrecorded(data)
+    result = record(op, args, arrays, attrs, data, needs, now.meta)
+    if foreign:
         hold(result, [arg for arg in args if type(arg) is _ndarray])
     return result
 
@@ -129,7 +124,7 @@ def _apply_other(op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
     if any(isinstance(arg, Symbol) for arg in args):
         return build(op, args, attrs)
     if any(isinstance(arg, Tensor) for arg in args):
-        return build(op, args, attrs) if state.static else record(op, args, attrs)
+        return build(op, args, attrs) if state.static else _run_and_record(op, args, attrs)
     return run(op, args, attrs)
 
 
@@ -181,8 +176,8 @@ def explained(op: Op, values: Any, attrs: dict[str, Any], error: Exception) -> T
     return (OutOfBoundsError if isinstance(error, IndexError) else kind)(str(error), op=op.name, shapes=shapes)
 
 
-def record(op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Tensor:
-    """Compute on tensors of any device; the result is a graph node if one of them is in a graph or needs a gradient."""
+def _run_and_record(op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Tensor:
+    """``apply`` for tensors of any device."""
     tensors = [arg for arg in args if isinstance(arg, Tensor)]
     arrays = [arg._data if isinstance(arg, Tensor) else arg for arg in args]
     try:
@@ -190,48 +185,53 @@ def record(op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Tensor:
     except TutorlibError as error:
         error.of(args)
         raise
-    requires_grad = any(t.requires_grad for t in tensors)
-    result = _result(op, args, arrays, attrs, data, requires_grad, any(t.op is not None for t in tensors))
+    if type(data) in HOST_TYPES:
+        data = np.asarray(data)
+    needs = any(t.requires_grad for t in tensors)
+    if not state.recording or not (needs or any(t.op is not None for t in tensors)):
+        return unrecorded(data)
+    result = record(op, args, arrays, attrs, data, needs, building.meta)
     foreign = [arg for arg in args if isinstance(arg, np.ndarray)]
-    if foreign and result.op is not None:
+    if foreign:
         hold(result, foreign)
     return result
 
 
-def _result(
-    op: Op,
-    args: tuple[Any, ...],
-    arrays: list[Any],
-    attrs: dict[str, Any],
-    data: Any,
-    requires_grad: bool,
-    in_graph: bool,
-) -> Tensor:
+def unrecorded(data: Any) -> Tensor:
+    """A computed value that is no node of a graph."""
     result = _new(Tensor)
-    if type(data) is not _ndarray and type(data) in HOST_TYPES:
-        data = np.asarray(data)
     result._data = data
-    result.name = result._grad = result.cotangent = result.hooks = None
-    if not (requires_grad or in_graph) or not state.recording:
-        result.requires_grad = False
-        result.op = result.place = None
-        result.inputs = result.arrays = ()
-        result.attrs = {}
-        result.meta = FORWARD
-        result.seq = 0
-        return result
-    result.requires_grad = requires_grad and op.vjp is not None and data.dtype.kind == "f"
+    result.requires_grad = False
+    result.op = result.place = result.name = result._grad = result.cotangent = result.hooks = None
+    result.inputs = result.arrays = ()
+    result.attrs = _NO_ATTRS
+    result.meta = FORWARD
+    result.seq = 0
+    return result
+
+
+def record(
+    op: Op, inputs: tuple[Any, ...], arrays: Any, attrs: dict[str, Any], data: Any, needs: bool, meta: Meta
+) -> Tensor:
+    """``data``, computed by ``op`` from ``arrays``, the values of ``inputs``, as a node of the graph.
+
+    ``needs`` says whether some input requires a gradient. Called one frame below the learner's, or below our own.
+    """
+    result = _new(Tensor)
+    result._data = data
+    result.requires_grad = needs and op.vjp is not None and data.dtype.kind == "f"
     result.op = op
-    result.inputs = args
+    result.inputs = inputs
     result.arrays = arrays
     result.attrs = attrs
-    result.meta = building.meta
+    result.meta = meta
     result.place = mark(3)
-    result.seq = seq = _next_seq()
-    if not seq % leak.LOOK_EVERY:
-        leak.look()
-    if observe.observers:
-        observe.tell("on_node", result)
+    result.name = result._grad = result.cotangent = result.hooks = None
+    result.seq = seq = next_seq()
+    if not seq & BETWEEN_LOOKS:
+        look()
+    if observers:
+        tell("on_node", result)
     return result
 
 
@@ -270,8 +270,8 @@ def build(op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
         node.outputs = (Symbol(avals, node),)
     else:
         node.outputs = tuple(Symbol(aval, node, i) for i, aval in enumerate(avals))
-    if observe.observers:
-        observe.tell("on_node", node)
+    if observers:
+        tell("on_node", node)
     return node.outputs[0] if op.nout == 1 else node.outputs
 
 

@@ -9,8 +9,8 @@ from collections import Counter
 from tutorlib.core.source import Mark, resolve
 from tutorlib.core.tensor import Tensor
 
-# How often to look (in recorded nodes), and how many living ones are too many to be one model's graph.
-LOOK_EVERY = 1 << 18
+# Look whenever the number of a new node has none of these bits; so many living ones are more than one model's graph.
+BETWEEN_LOOKS = (1 << 18) - 1
 TOO_MANY = 200_000
 _said = False
 

@@ -9,23 +9,28 @@ from functools import lru_cache
 from types import CodeType, FrameType
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_ours: dict[CodeType, bool] = {}
+# By name of file: the hash of a text is kept, that of a code object is worked out anew each time.
+_ours: dict[str, bool] = {}
+# The code last found not to be ours: most often the next is the same, and a caller may look here before ``mark``.
+theirs: list[CodeType | None] = [None]
+_getframe = sys._getframe
 
 Mark = tuple[CodeType, int]
 
 
-def _is_ours(code: CodeType) -> bool:
-    ours = _ours[code] = code.co_filename.startswith(_PACKAGE)
+def _is_ours(filename: str) -> bool:
+    ours = _ours[filename] = filename.startswith(_PACKAGE)
     return ours
 
 
 def mark(depth: int = 1) -> Mark | None:
     """The innermost frame outside this package, as (code object, instruction offset)."""
-    frame: FrameType | None = sys._getframe(depth)
+    frame: FrameType | None = _getframe(depth)
     while frame is not None:
         code = frame.f_code
-        ours = _ours.get(code)
-        if not (_is_ours(code) if ours is None else ours):
+        ours = _ours.get(code.co_filename)
+        if not (_is_ours(code.co_filename) if ours is None else ours):
+            theirs[0] = code
             return code, frame.f_lasti
         frame = frame.f_back
     return None

@@ -325,18 +325,6 @@ class Tensor(NodeView, Var):
         self._write(value.astype(self.dtype) if value.dtype != self.dtype else value)
         return self
 
-    def __iadd__(self, other: Any) -> Any:
-        return self._in_place("+", other)
-
-    def __isub__(self, other: Any) -> Any:
-        return self._in_place("-", other)
-
-    def __imul__(self, other: Any) -> Any:
-        return self._in_place("*", other)
-
-    def __itruediv__(self, other: Any) -> Any:
-        return self._in_place("/", other)
-
     def __setitem__(self, index: Any, value: Any) -> None:
         self._may_change("assignment into x[...]")
         value = self._unrecorded(value, "assignment into x[...]")

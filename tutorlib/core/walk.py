@@ -83,37 +83,6 @@ def walk(
         building.meta = before
 
 
-def walk_arrays(order: Iterable[Tensor], cotangents: dict[int, Any], remember: bool) -> None:
-    """``walk`` for the commonest case, ``Tensor.backward`` on arrays with nobody watching: the same steps with nothing
-    looked up that cannot matter there."""
-    array = np.ndarray
-    for node in order:
-        g = cotangents.pop(id(node), None)
-        if g is None:
-            continue
-        if remember:
-            node.cotangent = g
-        out, values = (node._data, node.arrays) if node.arrays is not None else _see_arrays(node)
-        rules, inputs, attrs = node.op.vjp, node.inputs, node.attrs  # type: ignore[union-attr]
-        one_each = type(rules) is tuple
-        if not one_each:
-            needs = [isinstance(v, Tensor) and v.requires_grad for v in inputs]
-            rules = rules(g, needs, out, *values, **attrs)
-        for rule, var, value in zip(rules, inputs, values, strict=True):
-            if rule is None or not (type(var) is Tensor or isinstance(var, Tensor)) or not var.requires_grad:
-                continue
-            grad = rule(g, out, *values, **attrs) if one_each else rule
-            if grad is None:
-                continue
-            if grad.shape != value.shape or grad.dtype is not value.dtype:
-                grad = _fit_array(grad, value, node)
-            key = id(var)
-            sofar = cotangents.get(key)
-            if sofar is not None:
-                grad = np.add(sofar, grad) if type(grad) is array else OPS.add(sofar, grad)
-            cotangents[key] = grad
-
-
 def pulled_back(domain: Domain, node: Any, g: Any, on_path: Callable[[Any], bool]) -> list[tuple[Any, Any]]:
     """The cotangents that one node sends to its inputs, as pairs (input, cotangent), for inputs on the path only."""
     see, fit, builds = domain
@@ -158,7 +127,8 @@ def dependents(order: Iterable[Any], wrt: Iterable[Any], blocked: Iterable[Any] 
 # ---- arrays and tensors ----
 
 
-def _see_arrays(node: Tensor) -> tuple[Any, Sequence[Any]]:
+def see_arrays(node: Tensor) -> tuple[Any, Sequence[Any]]:
+    """A node's value and those of its inputs. Raises FreedGraphError where an earlier pass has used them up."""
     if node.arrays is None:
         raise FreedGraphError(
             f"the graph of {node.op.name if node.op else 'this value'} was used up by an earlier backward pass",
@@ -169,7 +139,7 @@ def _see_arrays(node: Tensor) -> tuple[Any, Sequence[Any]]:
 
 
 def _see_tensors(node: Tensor) -> tuple[Any, Sequence[Any]]:
-    _see_arrays(node)
+    see_arrays(node)
     for var, array in zip(node.inputs, node.arrays, strict=True):
         if isinstance(var, Tensor) and var._data is not array:
             name = node.op.name if node.op else "an op"
@@ -181,9 +151,11 @@ def _see_tensors(node: Tensor) -> tuple[Any, Sequence[Any]]:
     return node, node.inputs
 
 
-def _fit_array(grad: Any, value: Any, node: Any) -> Any:
+def fit_array(grad: Any, value: Any, node: Any) -> Any:
+    """``grad`` in the shape and dtype of ``value``, an input of ``node``."""
     if grad.shape != value.shape:
-        grad = OPS.unbroadcast(grad, value)
+        on_host = type(grad) is np.ndarray and type(value) is np.ndarray
+        grad = (OPS.unbroadcast.on_numpy if on_host else OPS.unbroadcast)(grad, value)
     return grad if grad.dtype == value.dtype else grad.astype(value.dtype)
 
 
@@ -262,7 +234,7 @@ def _see_symbols(node: Any) -> tuple[Any, Sequence[Any]]:
     return node.outputs[0] if len(node.outputs) == 1 else node.outputs, inputs
 
 
-ARRAYS = Domain(_see_arrays, _fit_array, builds=False)
+ARRAYS = Domain(see_arrays, fit_array, builds=False)
 TENSORS = Domain(_see_tensors, _fit_tensor, builds=True)
 SYMBOLS = Domain(_see_symbols, _fit_symbol, builds=True)
 

@@ -1,11 +1,13 @@
 """The op table: every op once, with its forward computation, shape rule and gradient rule. Importing it fills
 ``OPS``."""
 
+from tutorlib.core.quick import install
 from tutorlib.ops import (
     accumulate,
     activations,
     along,
     arrange,
+    array_rules,
     attention,
     conv,
     convert,
@@ -33,12 +35,14 @@ from tutorlib.ops import (
     trigonometry,
     update,
 )
+from tutorlib.ops.define import TABLE
 
 __all__ = [
     "accumulate",
     "activations",
     "along",
     "arrange",
+    "array_rules",
     "attention",
     "conv",
     "convert",
@@ -66,3 +70,6 @@ __all__ = [
     "trigonometry",
     "update",
 ]
+
+install(TABLE)
+array_rules.attach()

@@ -17,10 +17,16 @@ from tutorlib.ops.trigonometry import tanh
 _clip: Any = getattr(getattr(getattr(np, "_core", np), "umath", np), "clip", None)
 
 
+# The bounds as arrays, with which NumPy starts sooner.
+_BOUNDS = {np.dtype(t): (np.zeros((), t), np.full((), math.inf, t)) for t in ("float16", "float32", "float64")}
+
+
 def _relu(xp: Any, x: Any) -> Any:
     # NumPy's clip is four times as quick as its maximum.
-    if xp is np and _clip is not None and type(x) is np.ndarray and x.dtype.kind == "f" and x.ndim:
-        return _clip(x, x.dtype.type(0), x.dtype.type(math.inf))
+    if xp is np and _clip is not None and type(x) is np.ndarray and x.ndim:
+        bounds = _BOUNDS.get(x.dtype)
+        if bounds is not None:
+            return _clip(x, *bounds)
     return xp.maximum(x, 0)
 
 

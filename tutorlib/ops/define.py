@@ -14,6 +14,7 @@ from tutorlib.core.backend import quiet
 from tutorlib.core.errors import DTypeError, ShapeError, TutorlibError
 from tutorlib.core.graph import Op
 from tutorlib.core.operators import OPS
+from tutorlib.core.quick import Unary
 
 TABLE: dict[str, Op] = {}
 
@@ -67,7 +68,8 @@ def elementwise(
     doc: str = "",
 ) -> Op:
     """A row for an op that works element by element with broadcasting; its shape rule and dtype rule follow."""
-    op = Op(name, forward, None, vjp, c=c, flags={"elementwise", *flags}, ufunc=ufunc, doc=doc)
+    kind = Unary if type(vjp) is tuple and len(vjp) == 1 else Op
+    op = kind(name, forward, None, vjp, c=c, flags={"elementwise", *flags}, ufunc=ufunc, doc=doc)
 
     def infer(*avals: AVal, **attrs: Any) -> AVal:
         shape = broadcast_shapes([a.shape for a in avals], name)

@@ -14,6 +14,8 @@ from tutorlib.core.backend import device_of, is_array, put, to_host
 from tutorlib.core.errors import DTypeError, OutOfBoundsError, ShapeError
 from tutorlib.core.graph import Op, Symbol, Var
 from tutorlib.core.operators import OPS
+from tutorlib.core.quick import of_one
+from tutorlib.core.tensor import Tensor
 from tutorlib.ops.define import normalized_axes, public, register
 from tutorlib.ops.reduce import count
 from tutorlib.ops.shape import flatten, ndim, shape_of
@@ -68,6 +70,21 @@ def split_index(x: Any, index: Any) -> tuple[Index, list[Any]]:
             f"{used} indices for {ndim(x)} axes", op="getitem", shapes=[shape_of(x)], fix="use one index an axis"
         )
     return tuple(template), arrays
+
+
+def _is_plain(index: Any, ndim: int) -> bool:
+    """Whether an index has plain numbers and slices between such only, and no more of them than there are axes."""
+    items = index if type(index) is tuple else (index,)
+    for item in items:
+        if type(item) is slice:
+            if type(item.start) not in _PLAIN or type(item.stop) not in _PLAIN or type(item.step) not in _PLAIN:
+                return False
+        elif type(item) is not int:
+            return False
+    return len(items) <= ndim
+
+
+_PLAIN = (int, type(None))
 
 
 def _bound(part: Any, arrays: list[Any]) -> int | Hole | None:
@@ -234,7 +251,7 @@ def _scatter_forward(xp: Any, g: Any, like: Any, *arrays: Any, index: Index) -> 
 _getitem: Op = register(
     Op(
         "getitem",
-        lambda xp, x, *arrays, index: x[fill_index(index, arrays)],
+        lambda xp, x, *arrays, index: x[fill_index(index, arrays) if arrays else index],
         indexed,
         lambda g, needs, out, x, *arrays, index: [
             _scatter(g, x, *arrays, index=index) if needs[0] else None,
@@ -272,8 +289,10 @@ def getitem(x: Any, index: Any) -> Any:
     >>> tl.tensor([[1, 2], [3, 4]])[:, 1]
     tensor([2, 4])
     """
+    if type(x) is Tensor and _is_plain(index, x.ndim):
+        return of_one(_getitem, x, {"index": index if type(index) is tuple else (index,)})
     template, arrays = split_index(x, index)
-    return _getitem(x, *arrays, index=template)
+    return _getitem(x, *arrays, index=template) if arrays else of_one(_getitem, x, {"index": template})
 
 
 @public

@@ -310,11 +310,16 @@ def broadcast_to(x: Any, shape: Any) -> Any:
 
 # NumPy's stubs know fewer forms of this call than NumPy does.
 _add_up: Any = np.add.reduce
+# Rows are added up three times as quickly by multiplying with ones.
+_MANY_ROWS = 512
+_ONES = {np.dtype(t): np.ones(_MANY_ROWS, t) for t in ("float32", "float64")}
 
 
 def _unbroadcast_forward(xp: Any, g: Any, like: Any) -> Any:
     extra = g.ndim - like.ndim
     if xp is np and extra == 1 and g.shape[1:] == like.shape:  # a bias: what np.sum calls in the end
+        if g.ndim == 2 and g.dtype in _ONES and len(g) <= _MANY_ROWS:
+            return _ONES[g.dtype][: len(g)].dot(g)
         return _add_up(g, 0)
     if extra > 0:
         g = xp.sum(g, axis=tuple(range(extra)))

@@ -209,7 +209,13 @@ logaddexp: Op = elementwise(
 
 def _sigmoid(xp: Any, x: Any) -> Any:
     # exp overflows to infinity for very negative x, and 1 / infinity is the 0 that is wanted; digits are kept below.
-    return 1 / (1 + xp.exp(-as_floats(xp, x)))
+    x = as_floats(xp, x)
+    if xp is not np or type(x) is not np.ndarray or not x.ndim:
+        return 1 / (1 + xp.exp(-x))
+    t = np.negative(x)
+    np.exp(t, t)
+    np.add(t, 1, t)
+    return np.reciprocal(t, t)
 
 
 sigmoid: Op = elementwise(
