@@ -21,13 +21,14 @@ from tutorlib.compile.trace import trace
 from tutorlib.compile.while_loop import while_loop
 from tutorlib.core.autodiff import grad
 from tutorlib.core.backend import Device, default_device, device, transfers
+from tutorlib.core.building import scope
 from tutorlib.core.config import config
 from tutorlib.core.create import tensor
 from tutorlib.core.debugprint import debugprint
 from tutorlib.core.derivatives import hessian, hvp, jacobian, jvp, vjp
 from tutorlib.core.dispatch import enable_grad, no_grad, static
 from tutorlib.core.errors import *  # noqa: F403
-from tutorlib.core.graph import Constant, Input, Node, Op, Shared, Symbol, Var, scope
+from tutorlib.core.graph import Constant, Input, Node, Op, Shared, Symbol, Var
 from tutorlib.core.observe import Observer, add_observer, observe, remove_observer
 from tutorlib.core.operators import OPS as _OPS
 from tutorlib.core.parameter import Parameter

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from tutorlib.core.building import Meta, building
 from tutorlib.core.errors import DTypeError, ShapeError, shape_text
-from tutorlib.core.graph import Meta, Node, Symbol, building, label
+from tutorlib.core.graph import Node, Symbol, label
 from tutorlib.core.toposort import toposort
 
 

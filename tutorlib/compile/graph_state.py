@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tutorlib.core.graph import Meta, Node, Symbol, building
+from tutorlib.core.building import Meta, building
+from tutorlib.core.graph import Node, Symbol
 from tutorlib.core.toposort import toposort
 
 # A place where a variable is used: input number i of a node, or output number i of the graph (node None).

@@ -13,10 +13,11 @@ from tutorlib.compile.graph_state import Exchange, GraphState
 from tutorlib.compile.rule_table import ON_BY_DEFAULT, REWRITING, Near, Rule, active_rules
 from tutorlib.core import observe
 from tutorlib.core.backend import to_host
+from tutorlib.core.building import Meta, building
 from tutorlib.core.debugprint import debugprint
 from tutorlib.core.dispatch import as_symbol
 from tutorlib.core.errors import TutorlibError, shape_text
-from tutorlib.core.graph import Constant, Meta, Node, Symbol, building, label
+from tutorlib.core.graph import Constant, Node, Symbol, label
 from tutorlib.core.source import SourceLine
 
 

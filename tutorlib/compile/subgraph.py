@@ -18,8 +18,9 @@ from tutorlib.compile.straight_line import as_function
 from tutorlib.core.autodiff import grad
 from tutorlib.core.aval import AVal, Dim
 from tutorlib.core.backend import common_device
+from tutorlib.core.building import Meta, building
 from tutorlib.core.errors import TutorlibError
-from tutorlib.core.graph import Constant, Input, Meta, Node, Op, Symbol, building
+from tutorlib.core.graph import Constant, Input, Node, Op, Symbol
 from tutorlib.core.operators import OPS
 from tutorlib.core.toposort import leaves_of, toposort
 

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from tutorlib.core.backend import CPU, HOST_TYPES, common_device, is_array, module_of, silence, tag, unsilence
+from tutorlib.core.building import FORWARD, Meta, building
 from tutorlib.core.errors import DTypeError, ModeMixError, OutOfBoundsError, ShapeError, TutorlibError, note_source
-from tutorlib.core.graph import FORWARD, Constant, Meta, Node, Op, Symbol, Var, aval_of, building
+from tutorlib.core.graph import Constant, Node, Op, Symbol, Var, aval_of
 from tutorlib.core.hold import hold
 from tutorlib.core.leak import BETWEEN_LOOKS, look
 from tutorlib.core.observe import observers, tell

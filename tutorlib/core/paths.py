@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from tutorlib.core.backend import quiet
+from tutorlib.core.building import building
 from tutorlib.core.errors import TutorlibError
-from tutorlib.core.graph import Symbol, building
+from tutorlib.core.graph import Symbol
 from tutorlib.core.tensor import Tensor
 from tutorlib.core.toposort import toposort
 from tutorlib.core.walk import ARRAYS, SYMBOLS, dependents, pulled_back, seed_of

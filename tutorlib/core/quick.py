@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from tutorlib.core.backend import silence
+from tutorlib.core.building import FORWARD, building, unusual
 from tutorlib.core.dispatch import apply, next_seq, record, unrecorded
-from tutorlib.core.graph import FORWARD, Op, building, unusual
+from tutorlib.core.graph import Op
 from tutorlib.core.leak import BETWEEN_LOOKS, look
 from tutorlib.core.observe import observers
 from tutorlib.core.source import mark, theirs

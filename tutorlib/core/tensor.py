@@ -11,6 +11,7 @@ from tutorlib.core import observe
 from tutorlib.core.aval import AVal
 from tutorlib.core.backend import Array, Device, device_of, is_array, put, to_host
 from tutorlib.core.backend import device as find_device
+from tutorlib.core.building import FORWARD
 from tutorlib.core.errors import (
     DisconnectedError,
     DTypeError,
@@ -20,7 +21,7 @@ from tutorlib.core.errors import (
     StaleValueError,
     shape_text,
 )
-from tutorlib.core.graph import FORWARD, NodeView, Op, Var
+from tutorlib.core.graph import NodeView, Op, Var
 from tutorlib.core.operators import OPS
 from tutorlib.core.source import Mark
 

@@ -14,9 +14,10 @@ import numpy as np
 
 from tutorlib.core import observe
 from tutorlib.core.backend import module_of, put, tag
+from tutorlib.core.building import Meta, building
 from tutorlib.core.dispatch import as_symbol
 from tutorlib.core.errors import FreedGraphError, ShapeError, StaleValueError, shape_text
-from tutorlib.core.graph import Constant, Meta, Symbol, Var, building, label
+from tutorlib.core.graph import Constant, Symbol, Var, label
 from tutorlib.core.operators import OPS
 from tutorlib.core.tensor import Tensor
 

@@ -44,10 +44,10 @@ def _tanh(g: Any, node: Any) -> Any:
 
 def _sigmoid(g: Any, node: Any) -> Any:
     out = node._data
-    t = _multiply(out, out)
+    t = _subtract(_ONE if out.dtype is _FLOAT32 else 1, out)
     if type(t) is not _ndarray:
-        return g * (out - t)
-    _subtract(out, t, t)
+        return g * (out * t)
+    _multiply(out, t, t)
     return _multiply(g, t, t)
 
 

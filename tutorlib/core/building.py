@@ -1,0 +1,101 @@
+"""How nodes are being made, per thread: what a new node is told beside its op and inputs, and whether to record."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class Meta:
+    """What a node knows of its making beside its inputs: role, origin, scope. Shared by all nodes made alike."""
+
+    __slots__ = ("origin", "role", "scope")
+
+    def __init__(self, role: str = "forward", origin: Any = None, scope: str = "") -> None:
+        self.role = role
+        self.origin = origin
+        self.scope = scope
+
+
+FORWARD = Meta()
+
+
+class Now:
+    """How a thread makes nodes at the moment; the fields are explained in ``Building``.
+
+    ``simple``: tensors' ops compute, and if they are recorded, it is as forward nodes.
+    """
+
+    __slots__ = ("body", "meta", "recording", "simple", "static")
+
+    def __init__(self) -> None:
+        self.meta = FORWARD
+        self.recording = self.simple = True
+        self.static = False
+        self.body: Any = None
+
+
+# A Now for each thread that does not simply record. Where it is empty nobody need ask for a thread's own Now, which
+# takes a tenth of the time of an op.
+unusual: list[Now] = []
+
+
+def _field(name: str) -> Any:
+    def get(self: Building) -> Any:
+        return getattr(self.now, name)
+
+    def put(self: Building, value: Any) -> None:
+        now = self.now
+        was_usual = now.simple and now.recording
+        setattr(now, name, value)
+        now.simple = now.meta is FORWARD and not now.static
+        if was_usual != (now.simple and now.recording):
+            (unusual.append if was_usual else unusual.remove)(now)
+
+    return property(get, put)
+
+
+class Building(threading.local):
+    """How nodes are made, per thread, as a ``with`` block is.
+
+    ``meta`` is the Meta that new nodes get: the gradient walk, rewrites and scopes set it for a while. ``recording``
+    says whether ops on tensors are recorded, ``static`` whether parameters build symbols; ``body`` is the body (of a
+    loop) being traced, if any. ``now`` holds them all, to be read only.
+    """
+
+    meta = _field("meta")
+    recording = _field("recording")
+    static = _field("static")
+    body = _field("body")
+
+    def __init__(self) -> None:
+        self.now = Now()
+
+    @contextmanager
+    def using(self, meta: Meta) -> Iterator[None]:
+        before, self.meta = self.meta, meta
+        try:
+            yield
+        finally:
+            self.meta = before
+
+
+building = Building()
+
+
+@contextmanager
+def scope(name: str) -> Iterator[None]:
+    """Name a part of the graph: nodes made inside belong to it, in drawings as one box. Scopes nest as ``a/b``.
+
+    >>> import tutorlib as tl
+    >>> x = tl.scalar("x")
+    >>> with tl.scope("layer1"):
+    ...     y = x * 2
+    >>> y.node.scope
+    'layer1'
+    """
+    now = building.meta
+    with building.using(Meta(now.role, now.origin, f"{now.scope}/{name}" if now.scope else name)):
+        yield
