@@ -19,7 +19,8 @@ from tutorlib.compile.rewrite import RewriteLog, RewriteStep
 from tutorlib.compile.rule_table import Rule, active_rules
 from tutorlib.compile.subgraph import Subgraph, as_outputs, closed
 from tutorlib.core.aval import AVal
-from tutorlib.core.graph import Meta, Node, Op, Symbol, building
+from tutorlib.core.building import Meta, building
+from tutorlib.core.graph import Node, Op, Symbol
 from tutorlib.ops.define import normalized_axes
 
 # So many parts are named; of more it is said how many there are.

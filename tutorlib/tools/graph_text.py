@@ -15,8 +15,9 @@ from tutorlib.compile.scan_run import Layout
 from tutorlib.compile.subgraph import CONTROL_OPS, ControlOp, Subgraph
 from tutorlib.core.aval import AVal
 from tutorlib.core.backend import to_host
+from tutorlib.core.building import Meta, building
 from tutorlib.core.errors import TutorlibError
-from tutorlib.core.graph import Constant, Input, Meta, Node, Op, Shared, Symbol, building
+from tutorlib.core.graph import Constant, Input, Node, Op, Shared, Symbol
 from tutorlib.core.storage import Storage
 from tutorlib.core.toposort import toposort
 from tutorlib.ops.define import TABLE

@@ -13,10 +13,11 @@ import numpy as np
 from tutorlib.compile.traced_body import tracing
 from tutorlib.compile.tree import flatten
 from tutorlib.core.aval import AVal
+from tutorlib.core.building import Meta, building
 from tutorlib.core.create import tensor
 from tutorlib.core.dispatch import as_symbol
 from tutorlib.core.errors import TutorlibError
-from tutorlib.core.graph import Input, Meta, Node, Op, Symbol, Var, building
+from tutorlib.core.graph import Input, Node, Op, Symbol, Var
 from tutorlib.core.observe import Observer, observe
 from tutorlib.core.tensor import Tensor
 from tutorlib.core.toposort import toposort
