@@ -267,3 +267,20 @@ def test_gradients_of_random_graphs_keep_their_values(seed):
     g = tl.function(inputs, gradient, on_unused_input="ignore", mode="plain")
     values = np.random.default_rng(seed).normal(size=(2, 3, 4))
     np.testing.assert_allclose(f(*values), g(*values), rtol=1e-7, atol=1e-9)
+
+
+def test_steps_inside_loops_and_branches_are_in_the_log():
+    x = tl.vector("x")
+    last, _ = tl.scan(lambda c, v: (tl.ifelse(c > 0, lambda: tl.log(1 + tl.exp(c * v)), lambda: c * 1), None), x, 0.5)
+    log = tl.function([x], last).log
+    ((loop, in_loop),) = log.inside
+    assert [loop.op.name, *(node.op.name for node, _ in in_loop.inside)] == ["scan", "ifelse", "ifelse"]
+    steps = {step.rule for _, branch in in_loop.inside for step in branch}
+    assert {"log_of_one_plus_exp", "times_one"} <= steps
+    assert repr(log).count("inside") == 3
+
+
+def test_without_steps_inside_nothing_is_said_of_them():
+    x = tl.vector("x")
+    last, _ = tl.scan(lambda c, v: (c + v, None), x, 0.5)
+    assert tl.function([x], last).log.inside == []

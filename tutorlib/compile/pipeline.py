@@ -9,7 +9,7 @@ from tutorlib.compile.prepare import plainly, prepared
 from tutorlib.compile.regions import Region
 from tutorlib.compile.rewrite import RewriteLog, rewritten_graph
 from tutorlib.compile.verify import check_step
-from tutorlib.core.graph import Symbol
+from tutorlib.core.graph import Node, Symbol
 from tutorlib.core.toposort import toposort
 
 # In the order they run; importing them enters their rules.
@@ -21,7 +21,13 @@ def rewritten(roots: list[Symbol], mode: str | None) -> tuple[list[Symbol], Rewr
     if mode == "plain":
         return plainly(roots), RewriteLog(GraphState(roots))
     log = rewritten_graph(roots, check=check_step if mode == "check" else None)
-    return prepared(log.graph.outputs, lambda inner: rewritten(inner, mode)[0]), log
+
+    def inside(outputs: list[Symbol], node: Node) -> list[Symbol]:
+        found, steps = rewritten(outputs, mode)
+        log.enter_inside(node, steps)
+        return found
+
+    return prepared(log.graph.outputs, inside), log
 
 
 def compiled(roots: list[Symbol], updates: int, mode: str | None) -> tuple[list[Symbol], list[Region], RewriteLog]:

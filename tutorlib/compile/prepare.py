@@ -7,7 +7,8 @@ and branches, with the operands that only they needed. The graphs inside are rew
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from tutorlib.compile.graph_state import copied
@@ -17,7 +18,11 @@ from tutorlib.core.graph import Node, Symbol
 from tutorlib.core.toposort import toposort
 
 
-def prepared(roots: list[Symbol], rewrite: Rewrite) -> list[Symbol]:
+# Rewrites a graph inside a node: (outputs, the node) → outputs.
+RewriteInside = Callable[[list[Symbol], Node], list[Symbol]]
+
+
+def prepared(roots: list[Symbol], rewrite: RewriteInside) -> list[Symbol]:
     """``roots`` in the form that runs; ``rewrite`` does for the graphs inside what was done for this one."""
     if not any(isinstance(node.op, ControlOp) for node in toposort(roots)):
         return roots
@@ -26,7 +31,7 @@ def prepared(roots: list[Symbol], rewrite: Rewrite) -> list[Symbol]:
 
 def plainly(roots: list[Symbol]) -> list[Symbol]:
     """``roots`` in the form that runs, with no rewrite anywhere."""
-    return prepared(roots, plainly)
+    return prepared(roots, lambda inner, node: plainly(inner))
 
 
 # ---- what only one branch needs ----
@@ -98,7 +103,7 @@ def _with_more_inside(node: Node, inputs: tuple[Symbol, ...], home: dict[int, Ho
 # ---- what nobody uses ----
 
 
-def _trimmed(roots: list[Symbol], rewrite: Rewrite) -> list[Symbol]:
+def _trimmed(roots: list[Symbol], rewrite: RewriteInside) -> list[Symbol]:
     nodes = toposort(roots)
     used = {id(v) for v in roots}
     plans: dict[int, Prepared] = {}
@@ -106,7 +111,8 @@ def _trimmed(roots: list[Symbol], rewrite: Rewrite) -> list[Symbol]:
         if not any(id(v) in used for v in node.outputs):
             continue
         if isinstance(node.op, ControlOp):
-            plan = node.op.prepare(node, [id(v) in used for v in node.outputs], rewrite)
+            inside: Rewrite = partial(_inside, rewrite, node)
+            plan = node.op.prepare(node, [id(v) in used for v in node.outputs], inside)
             plans[id(node)] = plan
             used.update(id(node.inputs[i]) for i in plan.operands)
         else:
@@ -128,3 +134,7 @@ def _trimmed(roots: list[Symbol], rewrite: Rewrite) -> list[Symbol]:
             v.name = old.name
             new[id(old)] = v
     return [new.get(id(v), v) for v in roots]
+
+
+def _inside(rewrite: RewriteInside, node: Node, outputs: list[Symbol]) -> list[Symbol]:
+    return rewrite(outputs, node)

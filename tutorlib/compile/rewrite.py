@@ -52,6 +52,9 @@ class RewriteLog:
     ['times_one', 'log_of_one_plus_exp']
     >>> [v.node.op.name for v in f.log.goto(0)], [v.node.op.name for v in f.log.goto(2)]
     (['mul'], ['softplus'])
+
+    Attributes: ``steps``; ``near``, rules that nearly held; ``inside``, of each loop and branch whose own graph was
+    rewritten: its node, and the log of that graph.
     """
 
     def __init__(self, graph: GraphState) -> None:
@@ -61,6 +64,12 @@ class RewriteLog:
         self._runs = 0
         self.steps: list[RewriteStep] = []
         self.near: list[NearMiss] = []
+        self.inside: list[tuple[Node, RewriteLog]] = []
+
+    def enter_inside(self, node: Node, log: RewriteLog) -> None:
+        """Keep the log of a graph inside ``node``, if anything was done there."""
+        if log.steps or log.inside:
+            self.inside.append((node, log))
 
     @property
     def at(self) -> int:
@@ -146,6 +155,10 @@ class RewriteLog:
 
     def __repr__(self) -> str:
         lines = [f"{step.n:>3}  {step.rule:<24} {step.says}" for step in self.steps]
+        for node, log in self.inside:
+            where = f" at {node.source.where}" if node.source is not None else ""
+            lines.append(f"inside {node.op.name}{where}:")
+            lines += [f"  {line}" for line in repr(log).splitlines()]
         return "\n".join(lines) if lines else "<no rewrite applied>"
 
 
