@@ -17,7 +17,6 @@ from tutorlib.compile.subgraph import ControlOp, Prepared, Rewrite, remade
 from tutorlib.core.graph import Node, Symbol
 from tutorlib.core.toposort import toposort
 
-
 # Rewrites a graph inside a node: (outputs, the node) → outputs.
 RewriteInside = Callable[[list[Symbol], Node], list[Symbol]]
 
