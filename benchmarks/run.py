@@ -31,6 +31,8 @@ ENGINES = (
     "tutorlib_static",
     "tutorlib_c",
     "tutorlib_dynamic",
+    "tutorlib_static_lstm",
+    "tutorlib_dynamic_lstm",
     "torch_eager",
     "torch_compile",
     "jax_jit",

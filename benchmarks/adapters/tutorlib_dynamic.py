@@ -10,7 +10,7 @@ def version():
     return tl.__version__
 
 
-def build(d):
+def build(d, loss_of=loss_of):
     P = {k: tl.tensor(v, requires_grad=True, name=k) for k, v in d.params.items()}
     get = lambda: {k: p.numpy() for k, p in P.items()}
     if d.name == "W10":

@@ -26,6 +26,12 @@ def key_beside(x: Any) -> Any:
     return tl.tensor(np.uint64(3), dtype="uint64", device=x.device)
 
 
+def sequence(gates: int, states: int) -> tuple[np.ndarray, ...]:
+    """What a recurrent layer of two units takes: three steps, two examples, one input; states, weights and a bias."""
+    shapes = [(3, 2, 1), *[(2, 2)] * states, (1, 2 * gates), (2, 2 * gates), (2 * gates,)]
+    return tuple(data(shape, seed=i) for i, shape in enumerate(shapes))
+
+
 CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
     "conv": (lambda x, w: tl.conv2d(x, w, padding=1, groups=2), (IMAGES, data((4, 2, 3, 3)))),
     "conv with a stride": (lambda x, w: tl.conv1d(x, w, stride=2, padding="same"), (data((2, 4, 5)), data((4, 4, 3)))),
@@ -42,6 +48,8 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
     "layer norm": (lambda x, s: tl.layer_norm(x, s), (ROWS, data((3,)))),
     "group norm": (lambda x: tl.group_norm(x, 2), (IMAGES,)),
     "attention": (lambda q, k, v: tl.attention(q, k, v, causal=True), tuple(data((2, 3, 4), seed=i) for i in range(3))),
+    "lstm": (lambda *v: tl.lstm(*v)[0], sequence(4, 2)),
+    "gru": (lambda *v: tl.gru(*v)[0], (*sequence(3, 1), data((6,), seed=9))),
     "dropout": (lambda x: tl.dropout(x, 0.5, key_beside(x)), (ROWS,)),
     "uniform": (lambda x: tl.random.uniform(key_beside(x), None, x, x + 1), (ROWS,)),
     "normal": (lambda x: tl.random.normal(key_beside(x), like=x, counter=4), (ROWS,)),

@@ -26,6 +26,13 @@ V, M, T = between(0.3, 0.9, 4), between(0.3, 0.9, 3, 4), between(0.3, 0.9, 2, 3,
 SQUARE = between(-0.4, 0.4, 3, 3) + 2 * np.eye(3)
 MASK, NUMBERS = V > 0.5, np.array([2, 0, 2])
 
+
+def recurrent(gates, states):
+    """Three steps of two examples of one input into two units."""
+    x, Wx, Wh = between(-1, 1, 3, 2, 1), between(-1, 1, 1, 2 * gates), between(-1, 1, 2, 2 * gates)
+    return (x, *(between(-1, 1, 2, 2, seed=i) for i in range(states)), Wx, Wh)
+
+
 # Elementwise ops are tried with as many inputs as their C expression has; these need inputs of their own.
 OWN_INPUTS = {
     "arccosh": (V + 1,),
@@ -129,6 +136,8 @@ EXAMPLES = {
     "group_norm": (lambda x: tl.group_norm(x, 2), between(0, 1, 2, 4, 3)),
     "attention": (lambda q, k, v: tl.attention(q, k, v), M, M[::-1] * 2, M * M),
     "causal_mask": (lambda q: tl.attention(q, q, q, causal=True), M),
+    "lstm": (lambda *v: (lambda ys, last: (ys, *last))(*tl.lstm(*v)), *recurrent(4, 2), between(-1, 1, 8, seed=9)),
+    "gru": (lambda *v: tl.gru(*v), *recurrent(3, 1), between(-1, 1, 6), between(-1, 1, 6, seed=9)),
     # gradient control: what these do to a gradient is their own tests' matter
     "identity": (tl.identity, M),
 }

@@ -332,6 +332,9 @@ def lowered(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scrat
     function, attrs = node.op.on_numpy, node.attrs
     arrays = tuple(operands)
 
+    if "fills" in node.op.flags:
+        return [Bound(partial(function, *arrays, out=out, **attrs), "{out}[...] = {op}")]
+
     def call() -> None:
         out[...] = function(*arrays, **attrs)
 

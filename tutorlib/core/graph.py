@@ -30,7 +30,8 @@ class Op:
             They need not undo broadcasting nor restore dtypes: the gradient walk does. None: not differentiable.
         c: the C expression of an elementwise op, with ``{0} {1}`` for its operands.
         flags: of "elementwise", "linear", "view", "random", "nondiff", "stretches" (a non-elementwise op that
-            broadcasts an input), "moves" (the result is on a device of its own).
+            broadcasts an input), "moves" (the result is on a device of its own), "fills" (``forward`` takes ``out``, an
+            array for the result).
         ufunc: the NumPy ufunc of the same meaning, called directly in place of ``forward``.
 
     Where speed counts, ``on_arrays`` holds the rules of ``vjp`` once more for NumPy arrays alone: a tuple of

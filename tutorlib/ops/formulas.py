@@ -170,6 +170,33 @@ FORMULAS: dict[str, Formula] = {
     "cholesky": _row("z @ zᵀ = x", "∂L/∂x = sym(z⁻ᵀ @ Φ(zᵀ @ ∂L/∂z) @ z⁻¹), Φ: lower half, diagonal halved"),
     "softmax": _row("z = eˣ / Σ eˣ", "∂L/∂x = z · (∂L/∂z − Σ z · ∂L/∂z)"),
     "log_softmax": _row("z = x − log Σ eˣ", "∂L/∂x = ∂L/∂z − eᶻ · Σ ∂L/∂z"),
+    "lstm_tape": _row("z = all gates and states of (x, h₀, c₀, Wx, Wh, b)", *[""] * 6),
+    "lstm": _row(
+        "cₜ = f · cₜ₋₁ + i · g, hₜ = o · tanh cₜ; i, f, o = σ(a), g = tanh a, a = xₜ Wx + hₜ₋₁ Wh + b",
+        "",
+        "∂L/∂xₜ = ∂L/∂aₜ @ Wxᵀ",
+        "∂L/∂h₀ from the first step",
+        "∂L/∂c₀ from the first step",
+        "∂L/∂Wx = Σₜ xₜᵀ @ ∂L/∂aₜ",
+        "∂L/∂Wh = Σₜ hₜ₋₁ᵀ @ ∂L/∂aₜ",
+        "∂L/∂b = Σₜ ∂L/∂aₜ",
+    ),
+    "lstm_back": _row("z = ∂L/∂aₜ of the gates, ∂L/∂cₜ₋₁, last step first", *["through the steps written out"] * 8),
+    "gru_tape": _row("z = all gates and states of (x, h₀, Wx, Wh, b, bh)", *[""] * 6),
+    "gru": _row(
+        "hₜ = (1 − z) · n + z · hₜ₋₁; r, z = σ(a + u), n = tanh(a + r · u), a = xₜ Wx + b, u = hₜ₋₁ Wh + bh",
+        "",
+        "∂L/∂xₜ = ∂L/∂aₜ @ Wxᵀ",
+        "∂L/∂h₀ from the first step",
+        "∂L/∂Wx = Σₜ xₜᵀ @ ∂L/∂aₜ",
+        "∂L/∂Wh = Σₜ hₜ₋₁ᵀ @ ∂L/∂uₜ",
+        "∂L/∂b = Σₜ ∂L/∂aₜ",
+        "∂L/∂bh = Σₜ ∂L/∂uₜ",
+    ),
+    "gru_back": _row(
+        "z = ∂L/∂aₜ, ∂L/∂uₜ of the gates, ∂L/∂hₜ₋₁, last step first", *["through the steps written out"] * 8
+    ),
+    "gate_weights": _row("z = Σₜ yₜᵀ @ xₜ over steps", "∂L/∂x = y @ ∂L/∂z", "∂L/∂y = x @ ∂L/∂zᵀ"),
     "unfold": _row("z = the windows of x, as columns", "∂L/∂x = ∂L/∂z, added back at the places of the windows"),
     "fold": _row("z = columns x, added at the places of their windows", "∂L/∂x = the windows of ∂L/∂z, as columns"),
     "conv": _row(

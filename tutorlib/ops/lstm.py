@@ -1,0 +1,260 @@
+"""Long short-term memory over a whole sequence.
+
+Inside, everything is transposed: a step's values are (features, batch), so that each gate is one contiguous block of
+rows, and one matrix product of the stacked operand (x; h; 1) does input, state and bias of all four gates. In the
+working copy of the weights the rows of the sigmoids, 1 / (1 + e⁻ᵃ), have the minus sign in them.
+
+``lstm_tape`` runs the steps and keeps what the way back needs; ``lstm`` takes the states from it, and carries the
+gradient; ``lstm_back`` runs the steps backwards, to the gradients of the gates' arguments.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tutorlib.core.aval import AVal
+from tutorlib.core.graph import Op, aval_of
+from tutorlib.core.operators import OPS
+from tutorlib.ops.composed import pulled_back
+from tutorlib.ops.define import public, register
+from tutorlib.ops.elementwise import square
+from tutorlib.ops.join import concatenate, split, stack
+from tutorlib.ops.linalg import matmul
+from tutorlib.ops.recurrent import (
+    bias_gradient,
+    first_step,
+    floats,
+    gate_weights,
+    plus,
+    sizes_of,
+    steps_known,
+    through_weights,
+)
+from tutorlib.ops.shape import shape_of, transpose
+from tutorlib.ops.special import sigmoid
+from tutorlib.ops.trigonometry import tanh
+
+# Gates as the caller has them are i f g o; inside the three sigmoids stand together, i f o g.
+_INSIDE = (0, 1, 3, 2)
+
+
+class _Tape:
+    """The parts of a tape (steps + 1, rows, batch): gates, tanh c, c, and the operand (x; h; 1)."""
+
+    def __init__(self, tape: Any, units: int) -> None:
+        H = units
+        self.gates, self.tanh_c, self.c = tape[:, : 4 * H], tape[:, 4 * H : 5 * H], tape[:, 5 * H : 6 * H]
+        self.operand = tape[:, 6 * H :]
+        self.h = tape[:, -H - 1 : -1]
+
+
+def _lstm_tape_forward(xp: Any, x: Any, h0: Any, c0: Any, Wx: Any, Wh: Any, b: Any, out: Any = None) -> Any:
+    (T, B, D), H = x.shape, Wh.shape[0]
+    dtype = np.result_type(*(v.dtype for v in (x, h0, c0, Wx, Wh, b)))
+    tape = xp.empty((T + 1, 7 * H + D + 1, B), dtype) if out is None else out
+    kept = _Tape(tape, H)
+    kept.operand[:T, :D] = x.transpose(0, 2, 1)
+    kept.operand[:, -1] = 1
+    kept.h[0], kept.c[0] = h0.T, c0.T
+    tape[T, : 5 * H], kept.operand[T, :D] = 0, 0  # after the last step there are no gates and no input
+    W = xp.empty((4, H, D + H + 1), dtype)
+    for place, gate in enumerate(_INSIDE):
+        part = slice(gate * H, (gate + 1) * H)
+        W[place, :, :D], W[place, :, D:-1], W[place, :, -1] = Wx[:, part].T, Wh[:, part].T, b[part]
+    xp.negative(W[:3], out=W[:3])
+    W = W.reshape(4 * H, D + H + 1)
+    one = xp.asarray(1, dtype)
+    product, add, multiply, tanh_of = xp.dot, xp.add, xp.multiply, xp.tanh
+    new = xp.empty((H, B), dtype)
+    for t in range(T):
+        a, c, tanh_c = kept.gates[t], kept.c[t + 1], kept.tanh_c[t]
+        product(W, kept.operand[t], out=a)
+        sigmoids, u = a[: 3 * H], a[3 * H :]
+        tanh_of(u, out=u)
+        xp.exp(sigmoids, out=sigmoids)
+        add(sigmoids, one, out=sigmoids)
+        xp.divide(one, sigmoids, out=sigmoids)
+        multiply(a[H : 2 * H], kept.c[t], out=c)
+        multiply(a[:H], u, out=new)
+        add(c, new, out=c)
+        tanh_of(c, out=tanh_c)
+        multiply(a[2 * H : 3 * H], tanh_c, out=kept.h[t + 1])
+    return tape
+
+
+def _lstm_forward(xp: Any, tape: Any, x: Any, h0: Any, c0: Any, Wx: Any, Wh: Any, b: Any, out: Any = None) -> Any:
+    kept = _Tape(tape, Wh.shape[0])
+    shape = (tape.shape[0] + 1, Wh.shape[0], tape.shape[2])
+    states = xp.empty(shape, tape.dtype) if out is None else out
+    states[:-1], states[-1] = kept.h, kept.c[-1]
+    return states
+
+
+def _lstm_back_forward(
+    xp: Any, g: Any, tape: Any, x: Any, h0: Any, c0: Any, Wx: Any, Wh: Any, b: Any, out: Any = None
+) -> Any:
+    (T, B, _), H = x.shape, Wh.shape[0]
+    dtype = tape.dtype
+    kept = _Tape(tape, H)
+    back = xp.empty((5, H, T, B), dtype) if out is None else out
+    W = xp.empty((H, 4, H), dtype)
+    for place, gate in enumerate(_INSIDE):
+        W[:, place] = Wh[:, gate * H : (gate + 1) * H]
+    W = W.reshape(H, 4 * H)
+    one = xp.asarray(1, dtype)
+    product, add, subtract, multiply, square_of = xp.dot, xp.add, xp.subtract, xp.multiply, xp.square
+    d, slope = xp.empty((4 * H, B), dtype), xp.empty((4 * H, B), dtype)
+    dh, dc, v = xp.zeros((H, B), dtype), xp.empty((H, B), dtype), xp.empty((H, B), dtype)
+    dc[...] = g[T + 1]
+    parts = d.reshape(4, H, B)
+    of_i, of_f, of_o, of_g = (d[k * H : (k + 1) * H] for k in range(4))
+    of_sigmoids, of_tanh = slope[: 3 * H], slope[3 * H :]
+    for t in range(T - 1, -1, -1):
+        a, tanh_c = kept.gates[t], kept.tanh_c[t]
+        square_of(a, out=slope)  # s − s² for the sigmoids, 1 − g² for the tanh
+        subtract(a[: 3 * H], of_sigmoids, out=of_sigmoids)
+        subtract(one, of_tanh, out=of_tanh)
+        add(dh, g[t + 1], out=dh)
+        square_of(tanh_c, out=v)
+        subtract(one, v, out=v)
+        multiply(v, a[2 * H : 3 * H], out=v)
+        multiply(v, dh, out=v)
+        add(v, dc, out=v)  # the cotangent of c
+        multiply(v, a[3 * H :], out=of_i)
+        multiply(v, kept.c[t], out=of_f)
+        multiply(dh, tanh_c, out=of_o)
+        multiply(v, a[:H], out=of_g)
+        multiply(d, slope, out=d)
+        multiply(v, a[H : 2 * H], out=dc)
+        back[:2, :, t], back[2, :, t], back[3, :, t] = parts[:2], of_g, of_o
+        back[4, :, t] = dc
+        product(W, d, out=dh)
+    return back
+
+
+def _lstm_back_in_steps(g: Any, x: Any, h0: Any, c0: Any, Wx: Any, Wh: Any, b: Any) -> Any:
+    """What ``lstm_back`` computes, in public ops."""
+    h, c, kept = h0, c0, []
+    for t in range(steps_known(x, "lstm")):
+        i, f, u, o = split(matmul(x[t], Wx) + matmul(h, Wh) + b, 4, axis=1)
+        i, f, u, o = sigmoid(i), sigmoid(f), tanh(u), sigmoid(o)
+        before, c = c, f * c + i * u
+        tanh_c = tanh(c)
+        kept.append((i, f, u, o, before, tanh_c))
+        h = o * tanh_c
+    dh, dc, slots = 0.0, transpose(g[-1]), []
+    for t, (i, f, u, o, before, tanh_c) in reversed(list(enumerate(kept))):
+        dh = dh + transpose(g[t + 1])
+        v = dc + dh * o * (1 - square(tanh_c))
+        d = [v * u * i * (1 - i), v * before * f * (1 - f), v * i * (1 - square(u)), dh * tanh_c * o * (1 - o)]
+        dc = v * f
+        slots.append(stack([transpose(part) for part in (*d, dc)]))
+        dh = matmul(concatenate(d, axis=1), transpose(Wh))
+    return stack(slots[::-1], axis=2)
+
+
+def _lstm_back_vjp(u: Any, needs: list[bool], out: Any, g: Any, tape: Any, x: Any, *rest: Any) -> list[Any]:
+    if shape_of(x)[0] == 0:
+        return [None] * len(needs)
+    found = pulled_back(_lstm_back_in_steps, (g, x, *rest), [needs[0], *needs[2:]], u)
+    return [found[0], None, *found[1:]]
+
+
+def _lstm_vjp(
+    g: Any, needs: list[bool], states: Any, tape: Any, x: Any, h0: Any, c0: Any, Wx: Any, Wh: Any, b: Any
+) -> list[Any]:
+    back = _lstm_back(g, tape, x, h0, c0, Wx, Wh, b)
+    d = back[:4]
+    return [
+        None,
+        through_weights(d, Wx) if needs[1] else None,
+        transpose(g[0]) + OPS.sum(through_weights(d[:, :, :1], Wh), 0) if needs[2] else None,
+        _first_cell(g, back[4], x) if needs[3] else None,
+        gate_weights(d, x) if needs[4] else None,
+        gate_weights(d, transpose(states[:-2], (0, 2, 1))) if needs[5] else None,
+        bias_gradient(d, b) if needs[6] else None,
+    ]
+
+
+def _first_cell(g: Any, dc: Any, x: Any) -> Any:
+    """The cotangent of c₀: what the first step hands back; without any step it is that of the last c itself."""
+    if shape_of(x)[0] == 0:
+        return transpose(g[-1])
+    handed_back = first_step(dc)
+    if shape_of(x)[0] is not None:
+        return handed_back
+    return handed_back + transpose(g[-1]) * (1 - first_step(OPS.ones_like(dc)))
+
+
+def _lstm_sizes(x: AVal, h0: AVal, c0: AVal, Wx: AVal, Wh: AVal, b: AVal) -> Any:
+    return sizes_of("lstm", 4, x, [h0, c0], Wx, Wh, [b])
+
+
+def _lstm_tape_infer(*avals: AVal) -> AVal:
+    steps, batch, inputs, units, dtype = _lstm_sizes(*avals)
+    rows = None if units is None or inputs is None else 7 * units + inputs + 1
+    return AVal((plus(steps, 1), rows, batch), dtype)
+
+
+def _lstm_infer(tape: AVal, *avals: AVal) -> AVal:
+    steps, batch, _, units, dtype = _lstm_sizes(*avals)
+    return AVal((plus(steps, 2), units, batch), dtype)
+
+
+def _lstm_back_infer(g: AVal, tape: AVal, *avals: AVal) -> AVal:
+    steps, batch, _, units, dtype = _lstm_sizes(*avals)
+    return AVal((5, units, steps, batch), dtype)
+
+
+_lstm_tape: Op = register(
+    Op(
+        "lstm_tape",
+        _lstm_tape_forward,
+        _lstm_tape_infer,
+        flags={"nondiff", "fills"},
+        doc="The gates and states of an LSTM at every step, kept for the way back.",
+    )
+)
+_lstm: Op = register(
+    Op("lstm", _lstm_forward, _lstm_infer, _lstm_vjp, flags={"fills"}, doc="The states h₀ … h_T and c_T of an LSTM.")
+)
+_lstm_back: Op = register(
+    Op(
+        "lstm_back",
+        _lstm_back_forward,
+        _lstm_back_infer,
+        _lstm_back_vjp,
+        flags={"fills"},
+        doc="The gradients of the arguments of an LSTM's gates i f g o, and of c before each step.",
+    )
+)
+
+
+@public
+def lstm(x: Any, h0: Any, c0: Any, Wx: Any, Wh: Any, b: Any) -> tuple[Any, tuple[Any, Any]]:
+    """A layer of long short-term memory over a whole sequence (Hochreiter and Schmidhuber 1997, with forget gates).
+
+    i, f, o = σ(…), g = tanh(…) of x Wx + h Wh + b; then c ← f · c + i · g and h ← o · tanh(c).
+
+    Args:
+        x: (steps, batch, inputs).
+        h0, c0: the states to start from, (batch, units).
+        Wx, Wh, b: (inputs, 4 units), (units, 4 units), (4 units,): the gates i, f, g, o side by side in this order, as
+            PyTorch and cuDNN have them (their weights transposed, their two biases added up).
+
+    Returns (ys, (h, c)): all states h, (steps, batch, units), and the last h and c. A gradient of a gradient is worked
+    out step by step and needs the number of steps; without it NotDifferentiableError says so. Raises ShapeError.
+
+    >>> import tutorlib as tl
+    >>> x, zero = tl.ones_like(tl.tensor([[[0.0]], [[0.0]]])), tl.tensor([[0.0]])
+    >>> ys, (h, c) = tl.lstm(x, zero, zero, tl.tensor([[9.0, 9.0, 9.0, 9.0]]), tl.tensor([[0.0] * 4]), [0.0] * 4)
+    >>> c.numpy().round(3), ys.shape
+    (array([[2.]]), (2, 1, 1))
+    """
+    x, h0, c0, Wx, Wh, b = floats("lstm", x, h0, c0, Wx, Wh, b)
+    _lstm_sizes(*map(aval_of, (x, h0, c0, Wx, Wh, b)))
+    tape = _lstm_tape(x, h0, c0, Wx, Wh, b)
+    states = _lstm(tape, x, h0, c0, Wx, Wh, b)
+    return transpose(states[1:-1], (0, 2, 1)), (transpose(states[-2]), transpose(states[-1]))
