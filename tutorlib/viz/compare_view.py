@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from tutorlib.messages import language, message, table
 from tutorlib.viz.compare_runs import run_dynamic, run_static
 from tutorlib.viz.compare_spec import Comparison, of_graphs, of_log, of_runs
 from tutorlib.viz.compare_svg import compare_svg
-from tutorlib.viz.display import Picture, Shown, new_key, save_text
+from tutorlib.viz.display import Picture, Shown, new_key
 from tutorlib.viz.widget_base import Widget, trait
 
 __all__ = ["CompareView"]
@@ -156,10 +155,6 @@ class CompareView(Shown, Widget):
     def svg(self) -> str:
         """The picture as SVG text, on a white card or (`theme="dark"`) a dark one."""
         return compare_svg(self.spec, self.step, "dark" if self.theme == "dark" else "light")
-
-    def save_svg(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Write the picture to a file. Raises FileExistsError for a file that exists, unless `overwrite`."""
-        return save_text(path, self.svg(), overwrite)
 
     def __repr__(self) -> str:
         return f"<CompareView: {self.spec['summary']}>"

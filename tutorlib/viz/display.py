@@ -29,6 +29,8 @@ __all__ = [
 ]
 
 MODES = ("auto", "live", "static")
+# Traits of every Jupyter widget, which say nothing about a picture.
+NOT_OURS = frozenset(("layout", "tabbable", "tooltip", "comm", "keys", "log"))
 _chosen: list[str] = []
 _told: list[bool] = []
 _numbers = count(1)
@@ -133,6 +135,44 @@ class Shown:
     def static(self) -> Picture:
         """The view as a picture that needs no kernel and no JavaScript."""
         raise NotImplementedError
+
+    def save_svg(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write the static picture to a file. Raises FileExistsError for a file that exists, unless `overwrite`."""
+        return save_text(path, self.static().svg, overwrite)
+
+    def save_png(self, path: str | os.PathLike[str], *, scale: float = 2.0, overwrite: bool = False) -> Path:
+        """Write the static picture as PNG, `scale` pixels for each of its own, drawn by an installed browser.
+
+        Raises FileExistsError for a file that exists, unless `overwrite`, and RuntimeError where there is no Chrome,
+        Chromium or Edge; the live view has a button that needs none.
+        """
+        from tutorlib.viz.raster import to_png
+
+        target = Path(path)
+        if target.exists() and not overwrite:
+            raise FileExistsError(str(target))
+        data = to_png(self.static().svg, scale)
+        with target.open("wb" if overwrite else "xb") as file:
+            file.write(data)
+        return target
+
+    def save_html(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write the live view as one HTML file that works by itself: no kernel, no server, no network.
+
+        Raises FileExistsError for a file that exists, unless `overwrite`.
+        """
+        from tutorlib.viz.standalone import standalone_page
+
+        picture = self.static()
+        return save_text(path, standalone_page(self._page_traits(), title=picture.summary, svg=picture.svg), overwrite)
+
+    def _page_traits(self) -> dict[str, Any]:
+        """What the page is sent, with the front-end itself; nothing to pair the page with a picture of a notebook."""
+        sent = self.traits(sync=True) if hasattr(self, "traits") else vars(self)
+        found = {name: getattr(self, name) for name in sent if not name.startswith("_") and name not in NOT_OURS}
+        front_end: Any = getattr(self, "_esm")  # noqa: B009 - the widgets declare it, this class does not
+        text = front_end.read_text(encoding="utf-8") if isinstance(front_end, Path) else str(front_end)
+        return {**found, "key": "", "live": False, "_esm": text}
 
     def _ipython_display_(self) -> None:
         picture = self.static()

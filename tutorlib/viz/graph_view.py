@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tutorlib.messages import language, table
+from tutorlib.messages import language, message, table
 from tutorlib.viz import outline
-from tutorlib.viz.display import Picture, Shown, new_key, save_text
+from tutorlib.viz.display import Picture, Shown, new_key
 from tutorlib.viz.graph_spec import graph_spec
 from tutorlib.viz.guesses import Prediction, check
+from tutorlib.viz.standalone import page_template
+from tutorlib.viz.storyboard import key_steps, storyboard_svg, storyboard_text
 from tutorlib.viz.svg import graph_svg
 from tutorlib.viz.widget_base import Widget, trait
 
@@ -35,6 +36,7 @@ class GraphView(Shown, Widget):
         height: of the view in px.
         direction: "TB" (top to bottom) or "LR" (left to right).
         heading: a line of text put before the outline.
+        storyboard: the static picture is the `storyboard()`, a few steps side by side, instead of the last step.
 
     Attributes: `spec` (the data shown, as `spec.schema.json` describes it), and, kept in step with the page, `selected`
     (the id of a node, or ""), `step`, `predict` and `predictions` (what was guessed, one dict a step).
@@ -66,6 +68,7 @@ class GraphView(Shown, Widget):
     step = trait(0)
     predict = trait(False)
     predictions = trait([])
+    page = trait("")
     key = trait("")
 
     def __init__(
@@ -80,11 +83,12 @@ class GraphView(Shown, Widget):
         height: int = 420,
         direction: str = "TB",
         heading: str = "",
+        storyboard: bool = False,
     ) -> None:
         self._arrays: dict[str, Any] = {}
         spec = graph_spec(roots, wrt=wrt, inputs=inputs, direction=direction, keep=self._arrays)
         total = len(spec["trace"])
-        self._heading, self._direction = heading, direction
+        self._heading, self._direction, self._storyboard = heading, direction, storyboard
         super().__init__(
             spec=spec,
             messages=table("widgets"),
@@ -93,6 +97,7 @@ class GraphView(Shown, Widget):
             height=height,
             step=(0 if predict else total) if step is None else max(0, min(total, step)),
             predict=predict,
+            page=page_template(),
             key=new_key("graph"),
         )
 
@@ -135,17 +140,41 @@ class GraphView(Shown, Widget):
         return outline.describe(self.spec)
 
     def static(self) -> Picture:
-        """The graph as a picture, as it stands after the last step."""
+        """The graph as a picture, as it stands after the last step, or as a storyboard if the view was made so."""
+        if self._storyboard:
+            return self.storyboard()
         text = f"{self._heading}\n{self.spec['text']}" if self._heading else self.spec["text"]
         return Picture(self.svg(), text, self.spec["summary"])
 
+    def storyboard(self, steps: Sequence[int] | None = None) -> Picture:
+        """A few steps of the graph in one picture, each with its formula and its numbers: for a page that is printed.
+
+        Args:
+            steps: which, 0 (nothing computed yet) to the last; by default the start, the end of each phase and, where
+                these are few, one in between.
+
+        Raises ValueError for a step that the graph does not have.
+
+        >>> import tutorlib as tl
+        >>> x = tl.scalar("x")
+        >>> print(tl.GraphView(x * x + 1, inputs={x: 3.0}).storyboard(steps=[1, 2]))
+        step 1 of 2, forward, mul: mul = x · x, 9 = 3 · 3
+        step 2 of 2, forward, add: add = mul + 1, 10 = 9 + 1
+        """
+        total = len(self.spec["trace"])
+        chosen = key_steps(self.spec["trace"]) if steps is None else list(steps)
+        if not chosen or not all(0 <= step <= total for step in chosen):
+            raise ValueError(message("widgets.error_steps", total=total))
+        svg = storyboard_svg(self.spec, chosen, self._card)
+        return Picture(svg, storyboard_text(self.spec, chosen), self.spec["summary"])
+
+    @property
+    def _card(self) -> str:
+        return "dark" if self.theme == "dark" else "light"
+
     def svg(self) -> str:
         """The picture as SVG text. `theme="dark"` gives a dark card; otherwise it is white, which reads on any page."""
-        return graph_svg(self.spec, "dark" if self.theme == "dark" else "light")
-
-    def save_svg(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Write the picture to a file. Raises FileExistsError for a file that exists, unless `overwrite`."""
-        return save_text(path, self.svg(), overwrite)
+        return graph_svg(self.spec, self._card)
 
     def to_dot(self) -> Any:
         """The graph as a `graphviz.Digraph`, gradients beside their forward ops; needs the package graphviz."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 import weakref
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from tutorlib.core.tensor import Tensor
 from tutorlib.messages import language, message, table
 from tutorlib.tools.history import History
 from tutorlib.viz import shared_spec
-from tutorlib.viz.display import Picture, Shown, ipython_shell, new_key, save_text
+from tutorlib.viz.display import Picture, Shown, ipython_shell, new_key
 from tutorlib.viz.shared_svg import shared_svg
 from tutorlib.viz.widget_base import Widget, trait
 
@@ -159,10 +158,6 @@ class SharedView(Shown, Widget):
         if self._stale:
             self.refresh()
         return shared_svg(self.spec, "dark" if self.theme == "dark" else "light")
-
-    def save_svg(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Write the picture to a file. Raises FileExistsError for a file that exists, unless `overwrite`."""
-        return save_text(path, self.svg(), overwrite)
 
     def __repr__(self) -> str:
         return f"<SharedView: {shared_spec.summary(self._history, self._names)}>"

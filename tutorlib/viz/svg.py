@@ -9,7 +9,7 @@ from tutorlib.viz.face import NORMAL, SMALL, THUMB_H, THUMB_W, face, shorten, te
 from tutorlib.viz.marks import arrow, edge_path, escape, heatmap, line, num, rect, shape, text
 from tutorlib.viz.theme import CARD, EDGES, FONT, KINDS, TEXT, role
 
-__all__ = ["card", "graph_body", "graph_svg"]
+__all__ = ["card", "graph_body", "graph_svg", "legend"]
 
 LEGEND_H = 30.0
 FULL_DETAIL, SOME_DETAIL = 120, 240
@@ -31,15 +31,17 @@ def card(width: float, height: float, title: str, body: str, theme: str = "light
 def graph_svg(spec: dict[str, Any], theme: str = "light") -> str:
     """Draw a GraphView spec as it stands at the end of its trace; `theme` is "light" or "dark"."""
     wide, high = spec["layout"]["size"]
-    legend, legend_width, legend_height = _legend(spec["graph"], spec["values"], theme, max(wide, 320.0))
+    signs, legend_width, legend_height = legend(spec["graph"], spec["values"], theme, max(wide, 320.0))
     width, height = max(wide, legend_width), high + legend_height
     body = f'<g transform="translate({num((width - wide) / 2)} 0)">{graph_body(spec, theme)}</g>'
-    body += f'<g transform="translate(0 {num(high)})">{legend}</g>'
+    body += f'<g transform="translate(0 {num(high)})">{signs}</g>'
     return card(width, height, spec["summary"], body, theme)
 
 
-def graph_body(spec: dict[str, Any], theme: str = "light") -> str:
-    """The graph alone, without card and legend: scopes, edges, nodes."""
+def graph_body(
+    spec: dict[str, Any], theme: str = "light", faded: frozenset[str] = frozenset(), current: str = ""
+) -> str:
+    """The graph alone, without card and legend: scopes, edges, nodes; `faded` nodes step back, `current` has a ring."""
     graph, places, values = spec["graph"], spec["layout"], spec["values"]
     ink = TEXT[theme]
     parts = _scopes(graph, places["nodes"], theme)
@@ -52,15 +54,23 @@ def graph_body(spec: dict[str, Any], theme: str = "light") -> str:
         look = EDGES.get(edge["kind"], EDGES["forward"])
         hue = "error" if "wrong" in edge else look.colour
         colour = KINDS[hue].paint(theme).stroke if hue else ink
-        parts.append(
-            edge_path(points, look, colour, 0.6 if edge["kind"] == "saved" else 1.0) + arrow(points, look, colour)
-        )
+        drawn = edge_path(points, look, colour, 0.6 if edge["kind"] == "saved" else 1.0) + arrow(points, look, colour)
+        parts.append(_fade(drawn) if faded & {edge["s"], edge["t"]} else drawn)
         if edge.get("broadcast") or "wrong" in edge:
             labels.append(_edge_label(edge, points, theme))
     for node in graph["nodes"]:
         if node["id"] in places["nodes"]:
-            parts.append(_node(node, places["nodes"][node["id"]], values, theme, detail))
+            drawn = _node(node, places["nodes"][node["id"]], values, theme, detail)
+            parts.append(_fade(drawn) if node["id"] in faded else drawn)
+    if current in places["nodes"]:
+        x, y, w, h = places["nodes"][current]
+        look = f'rx="10" fill="none" stroke="{ink}" stroke-width="3"'
+        parts.append(rect(x - 6, y - 6, w + 12, h + 12, look))
     return "".join(parts + labels)
+
+
+def _fade(drawn: str) -> str:
+    return f'<g opacity="0.35">{drawn}</g>'
 
 
 def _node(node: dict[str, Any], box: list[float], values: dict[str, Any], theme: str, detail: int) -> str:
@@ -148,8 +158,8 @@ def _edge_label(edge: dict[str, Any], points: list[list[float]], theme: str) -> 
     return out + f'<text x="{num(x)}" y="{num(y)}" font-size="13" fill="{TEXT[theme]}">{shown}</text>'
 
 
-def _legend(graph: dict[str, Any], values: dict[str, Any], theme: str, width: float) -> tuple[str, float, float]:
-    """The signs in use, with their names, in rows no wider than `width`."""
+def legend(graph: dict[str, Any], values: dict[str, Any], theme: str, width: float) -> tuple[str, float, float]:
+    """The signs in use, with their names, in rows no wider than `width`: SVG, its width and its height."""
     ink = TEXT[theme]
     kinds = {"error" if _is_bad(node, values) else node["kind"] for node in graph["nodes"]}
     flows = {edge["kind"] for edge in graph["edges"]}

@@ -1,6 +1,7 @@
 // GraphView: a computation graph to explore and to step through. Everything it shows is in its first traits.
 import { button, setPressed, toolbar, transport } from "./controls.js";
 import { freshPrefix, h } from "./dom.js";
+import { exportPanel } from "./export.js";
 import { formulaStrip } from "./formula_strip.js";
 import { drawGraph } from "./graph_canvas.js";
 import { detailsOf } from "./graph_details.js";
@@ -23,7 +24,7 @@ const KEYS = [
   [["↓", "↑"], "ui_help_follow"], [["←", "→"], "ui_help_rank"], [["Enter"], "ui_help_details"],
   [[".", ","], "ui_help_step"], [["Space"], "ui_help_play"], [["Home", "End"], "ui_help_ends"],
   [["f", "b", "u"], "ui_help_phase"], [["+", "-", "0"], "ui_help_zoom"], [["/"], "ui_help_search"],
-  [["n"], "ui_help_nan"], [["p"], "ui_help_predict"], [["t"], "ui_help_outline"], [["L"], "ui_help_legend"], [["?"], "ui_help_help"], [["Esc"], "ui_help_leave"],
+  [["n"], "ui_help_nan"], [["p"], "ui_help_predict"], [["t"], "ui_help_outline"], [["s"], "ui_help_export"], [["L"], "ui_help_legend"], [["?"], "ui_help_help"], [["Esc"], "ui_help_leave"],
 ];
 const STEP_NAMES = {
   first: "ui_first_step", back: "ui_step_back", backKey: ",", forward: "ui_step_forward", forwardKey: ".",
@@ -95,6 +96,7 @@ function buildView({ model, t, prefix, shell, sync }) {
   const panel = sidePanel(t, (name) => {
     setPressed(legendButton, name === "legend");
     setPressed(helpButton, name === "help");
+    setPressed(exportButton, name === "export");
   });
   const player = makePlayer(() => setStep(step >= total ? 1 : step + 1), (playing) => steps.playing(playing));
   const steps = transport(t, STEP_NAMES, {
@@ -109,6 +111,7 @@ function buildView({ model, t, prefix, shell, sync }) {
   });
   const outlineButton = button("outline", t("ui_outline"), toggleOutline, { key: "t", pressed: false });
   const predictButton = button("predict", t("ui_predict"), togglePredict, { key: "p", pressed: predict.on });
+  const exportButton = button("export", t("ui_export"), toggleExport, { key: "s", pressed: false });
   const legendButton = button("legend", t("ui_legend"), toggleLegend, { key: "L", pressed: false });
   const helpButton = button("help", t("ui_help"), toggleHelp, { key: "?", pressed: false });
   const bar = toolbar(t("ui_toolbar"),
@@ -119,7 +122,7 @@ function buildView({ model, t, prefix, shell, sync }) {
       button("zoomOut", t("ui_zoom_out"), () => canvas.viewport.zoom(1 / ZOOM), { key: "-" }),
       button("zoomIn", t("ui_zoom_in"), () => canvas.viewport.zoom(ZOOM), { key: "+" }),
       button("fit", t("ui_fit"), () => canvas.viewport.fit(), { key: "0" }),
-      total > 0 && predictButton, outlineButton, legendButton, helpButton));
+      total > 0 && predictButton, outlineButton, exportButton, legendButton, helpButton));
   const body = h("div", { class: "tl-body" }, canvas.root, outline, panel.root);
   const notes = (index.spec.notes ?? []).map((note) => h("p", { class: "tl-spec-note" }, note));
   root.replaceChildren(root.firstChild, bar, strip.root, predict.root, body, ...notes, status.root);
@@ -144,6 +147,11 @@ function buildView({ model, t, prefix, shell, sync }) {
   function toggleLegend() {
     if (panel.name === "legend") panel.close();
     else panel.show("legend", legendOf(index.spec, t));
+  }
+
+  function toggleExport() {
+    if (panel.name === "export") panel.close();
+    else panel.show("export", exportPanel(model, t, canvas.root.querySelector("svg"), index.spec.layout.size, index.spec.summary ?? ""));
   }
 
   function toggleHelp() {
@@ -224,7 +232,7 @@ function buildView({ model, t, prefix, shell, sync }) {
   function escape() {
     if (way.on) way([]);
     else if (search.isOpen) search.close();
-    else if (panel.name === "help" || panel.name === "details") panel.close();
+    else if (panel.name && panel.name !== "legend") panel.close();
     else if (!outline.hidden) toggleOutline();
     else leaveToCell(root);
   }
@@ -235,7 +243,7 @@ function buildView({ model, t, prefix, shell, sync }) {
     Home: () => jump(0), End: () => jump(total),
     f: () => toPhase("forward"), b: () => toPhase("backward"), u: () => toPhase("update"),
     "+": () => canvas.viewport.zoom(ZOOM), "=": () => canvas.viewport.zoom(ZOOM), "-": () => canvas.viewport.zoom(1 / ZOOM),
-    0: () => canvas.viewport.fit(), t: toggleOutline, "/": () => search.open(), n: nextBad, p: () => total && togglePredict(),
+    0: () => canvas.viewport.fit(), t: toggleOutline, "/": () => search.open(), n: nextBad, p: () => total && togglePredict(), s: toggleExport,
     l: toggleLegend, L: toggleLegend, "?": toggleHelp, Escape: escape,
   });
 

@@ -10,6 +10,7 @@ const STROKES = {
   legend: "M4 4.5h4v4H4zM4 12h4v4H4zM11.5 6.5h5M11.5 14h5",
   help: "M7.4 7.4a2.7 2.7 0 1 1 4 2.3c-.9.5-1.4 1-1.4 2.1M10 15.6h.01",
   predict: "M4 16l.8-3.6L13 4.2l2.8 2.8l-8.2 8.2zM11.2 6l2.8 2.8",
+  export: "M10 3v9.5M6 8.8l4 4l4-4M4 16.5h12",
   close: "M5 5l10 10M15 5L5 15",
   copy: "M7.5 7.5h9v9h-9zM12.5 7.5v-4h-9v9h4",
   previous: "M14.5 10l-9.5 0M9 5.5L4.5 10L9 14.5",
