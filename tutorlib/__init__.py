@@ -44,9 +44,12 @@ __version__ = "0.1.0"
 # Names that load their module on first use: widgets need ipywidgets, checks need the exercises.
 _LAZY = {
     "CompareView": "tutorlib.viz.compare_view",
+    "GradientView": "tutorlib.viz.gradient_view",
     "GraphView": "tutorlib.viz.graph_view",
     "SharedView": "tutorlib.viz.shared_view",
     "display_mode": "tutorlib.viz.display",
+    "load_run": "tutorlib.viz.run_file",
+    "record": "tutorlib.viz.run",
     "show": "tutorlib.viz.display",
     "explain": "tutorlib.tools.explain",
     "latex": "tutorlib.tools.latex",

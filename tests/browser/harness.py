@@ -72,7 +72,8 @@ class Widgets:
         page.add_script_tag(content=MODEL)
         given = {
             "spec": spec, "messages": table("widgets", "en"), "lang": "en", "theme": "auto", "height": 420,
-            "key": "graph-1", "selected": "", "step": 0, "frame": 0, "live": False, **traits,
+            "key": "graph-1", "selected": "", "step": 0, "frame": 0, "live": False,
+            "view": "flow", "link": "", "wanted": -1, "notice": "", **traits,
         }  # fmt: skip
         page.evaluate("([file, traits]) => mount(file, traits)", [file, given])
         page.wait_for_selector('.tl-root[data-tl-ready="true"]')
@@ -81,6 +82,10 @@ class Widgets:
     def graph(self, spec: dict | str, **more) -> Page:
         """A GraphView of a spec or of the fixture of that name."""
         return self.open("graph_view.js", fixture(spec) if isinstance(spec, str) else spec, **more)
+
+    def gradient(self, spec: dict, **more) -> Page:
+        """A GradientView of a spec."""
+        return self.open("gradient_view.js", spec, **more)
 
     def shared(self, spec: dict, **more) -> Page:
         """A SharedView of a spec."""

@@ -62,6 +62,11 @@ def _frame(
         "norm": {},
         "change": {},
         "returned": None,
+        "event": "",
+        "branch": 0,
+        "loss": None,
+        "outline": {},
+        "sums": {},
     }
     for name, array in states.items():
         key = f"v{len(values)}"
@@ -90,6 +95,7 @@ def counter_and_weights(updates: int = 12) -> dict:
             state["s2"][2, 3] = np.nan
         frames.append(_frame(i, "increment", state, before, values, returned=str(i - 1)))
     frames[min(4, updates)]["marks"] = ["epoch 1"]
+    frames[-1]["event"] = "nan"
     variables = [
         {"id": "s0", "name": "state", "shape": [], "dtype": "float64"},
         {"id": "s1", "name": "w", "shape": [2], "dtype": "float64"},
@@ -97,5 +103,6 @@ def counter_and_weights(updates: int = 12) -> dict:
     ]
     return {
         "version": 1, "variables": variables, "frames": frames, "values": values, "thinned": 1,
+        "name": "", "other": None, "contour": None, "rewind": {"can": True, "why": ""},
         "text": "update  state\n0       0", "summary": f"state, w, W1 over {updates} updates.",
     }  # fmt: skip

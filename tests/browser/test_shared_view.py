@@ -87,7 +87,7 @@ def test_arrows_choose_the_variable_and_python_hears_of_it(widgets):
 def test_nan_has_a_tick_and_is_counted(widgets):
     page = widgets.shared(counter_and_weights(), frame=12, selected="s2")
     expect(page.locator(".tl-tick-nan")).to_have_count(1)
-    expect(page.locator(".tl-pair .tl-warning").first).to_contain_text("1")
+    expect(page.locator(".tl-pair dl .tl-warning").first).to_contain_text("1")
 
 
 def test_new_updates_appear_and_the_end_stays_the_end(widgets):

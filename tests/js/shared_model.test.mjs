@@ -32,7 +32,7 @@ test("the first frame has no arithmetic, and a large variable none that fits", (
 test("set_value, marks and NaN become ticks, and PgUp and PgDn find them", () => {
   const spec = structuredClone(counter);
   spec.frames[1].marks = ["epoch 1"];
-  spec.values.c.stats.nan = 1;
+  spec.frames[2].event = "nan";
   assert.deepEqual(shared.ticks(spec).map((tick) => [tick.frame, tick.kind]), [[1, "mark"], [2, "nan"]]);
   assert.equal(shared.eventFrom(spec, 1, 1), 2);
   assert.equal(shared.eventFrom(spec, 1, -1), null);

@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 SOURCES = ROOT / "tutorlib" / "viz" / "js"
 BUILT = ROOT / "tutorlib" / "viz" / "static"
-WIDGETS = ("compare_view.js", "graph_view.js", "shared_view.js")
+WIDGETS = ("compare_view.js", "gradient_view.js", "graph_view.js", "shared_view.js")
 NO_NODE = "NO NODE: the JavaScript of the widgets was not tested. Install Node.js 20 or newer."
 MOST_BYTES = 60_000
 

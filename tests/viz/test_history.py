@@ -9,7 +9,8 @@ import pytest
 
 import tutorlib as tl
 from tutorlib.core.observe import observers
-from tutorlib.tools.history import Frame, History, Ring
+from tutorlib.tools.frames import Frame, Ring
+from tutorlib.tools.history import History
 
 
 def updates(history) -> list[int]:

@@ -7,7 +7,7 @@ import pytest
 
 import tutorlib as tl
 from tests.viz.contract import conforms
-from tutorlib.viz.shared_spec import variable_names
+from tutorlib.viz.run import variable_names
 from tutorlib.viz.shared_svg import levels, moments
 
 
@@ -39,6 +39,10 @@ def test_what_describe_says():
         ["0", "start", "0"],
         ["1", "increment", "1", "0"],
         ["2", "increment", "2", "1"],
+        [],
+        ["Update", "2:"],
+        ["count", "←", "count", "+", "1"],
+        ["count", "←", "1", "+", "1", "=", "2"],
     ]
 
 
@@ -161,10 +165,10 @@ def test_parameters_are_watched_as_shared_variables_are():
 
 
 def test_the_page_is_told_while_a_run_goes_on_but_not_at_every_update(monkeypatch):
-    from tutorlib.viz import shared_view
+    from tutorlib.viz import following
 
     now = [1000.0]
-    monkeypatch.setattr(shared_view.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(following.time, "monotonic", lambda: now[0])
     count = tl.shared(0, name="count")
     view = tl.SharedView(count)
     sent = []

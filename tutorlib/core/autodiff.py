@@ -114,7 +114,7 @@ def run_backward(root: Tensor, gradient: Any, retain_graph: bool, create_graph: 
             grad = OPS.zeros_like(leaf._data)
         _accumulate(leaf, _calling(leaf)(grad) if leaf.hooks else grad)
     if observe.observers:
-        observe.tell("on_gradient", root, [(leaf, leaf._grad) for leaf in leaves])
+        observe.tell("on_gradient", root, [(leaf, leaf._grad) for leaf in reversed(leaves)])
     if not retain:
         release(order)
         for node in order:

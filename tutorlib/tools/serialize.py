@@ -58,12 +58,12 @@ def save_graph(path: str | os.PathLike[str], outputs: Any) -> Path:
     roots = [as_symbol(v) for v in (outputs if isinstance(outputs, list | tuple) else [outputs])]
     writer = GraphWriter()
     text = {"format": FORMAT, **writer.text(roots)}
-    return _write(path, {"graph": np.frombuffer(json.dumps(text).encode(), np.uint8), **writer.arrays})
+    return write_archive(path, {"graph": np.frombuffer(json.dumps(text).encode(), np.uint8), **writer.arrays})
 
 
 def load_graph(path: str | os.PathLike[str]) -> SavedGraph:
     """Read what ``save_graph`` wrote. Raises TutorlibError for a file that is none, or of a later format."""
-    with _read(path) as archive:
+    with read_archive(path, "save_graph or save_values") as archive:
         if "graph" not in archive:
             raise TutorlibError(f"{Path(path).name} holds no graph", fix="write one with tl.save_graph")
         text = json.loads(archive["graph"].tobytes().decode())
@@ -93,7 +93,7 @@ def save_values(path: str | os.PathLike[str], variables: Mapping[str, Any]) -> P
     >>> w.get_value()
     array([1., 2.])
     """
-    return _write(path, {f"value:{name}": _held(var) for name, var in variables.items()})
+    return write_archive(path, {f"value:{name}": _held(var) for name, var in variables.items()})
 
 
 def load_values(path: str | os.PathLike[str], variables: Mapping[str, Any]) -> None:
@@ -101,7 +101,7 @@ def load_values(path: str | os.PathLike[str], variables: Mapping[str, Any]) -> N
 
     Raises TutorlibError when a name is missing on either side, ShapeError for another shape.
     """
-    with _read(path) as archive:
+    with read_archive(path, "save_graph or save_values") as archive:
         saved = {key.removeprefix("value:"): archive[key] for key in archive if key.startswith("value:")}
     missing, unknown = sorted(variables.keys() - saved), sorted(saved.keys() - variables)
     if missing or unknown:
@@ -135,9 +135,15 @@ def _held(var: Any) -> np.ndarray:
 # ---- files ----
 
 
-def _write(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]) -> Path:
+def archive_path(path: str | os.PathLike[str]) -> Path:
+    """The file that `write_archive` writes: ``.npz`` is added where it is missing."""
     target = Path(path)
-    target = target if target.suffix == ".npz" else target.with_name(target.name + ".npz")
+    return target if target.suffix == ".npz" else target.with_name(target.name + ".npz")
+
+
+def write_archive(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]) -> Path:
+    """Write arrays to an ``.npz`` file, complete or not at all; returns its path."""
+    target = archive_path(path)
     # Complete first, then in place: an interrupted save leaves the earlier file whole.
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
@@ -150,10 +156,11 @@ def _write(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]) -> Pa
     return target
 
 
-def _read(path: str | os.PathLike[str]) -> Any:
+def read_archive(path: str | os.PathLike[str], writer: str) -> Any:
+    """Open an ``.npz`` file without pickles. Raises TutorlibError, naming its ``writer``, for anything else."""
     file = Path(path) if Path(path).exists() else Path(f"{path}.npz")
     if not file.exists():
         raise TutorlibError(f"there is no file {Path(path).name}", fix="look at the path")
     if not is_zipfile(file):
-        raise TutorlibError(f"{file.name} is not a file of ours", fix="pass what save_graph or save_values returned")
+        raise TutorlibError(f"{file.name} is not a file of ours", fix=f"pass what {writer} returned")
     return np.load(file, allow_pickle=False)

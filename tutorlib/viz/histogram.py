@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["BINS", "histogram"]
+__all__ = ["BINS", "counts_in", "histogram"]
 
 BINS = 24
 
@@ -36,6 +36,16 @@ def histogram(array: np.ndarray, bins: int = BINS) -> dict[str, Any] | None:
         "neg_inf": int((flat == -np.inf).sum()),
         "pos_inf": int((flat == np.inf).sum()),
     }
+
+
+def counts_in(array: np.ndarray, low: float, high: float, bins: int = BINS) -> list[int]:
+    """The finite numbers other than 0 of an array in the bins of another's histogram, those outside in the outermost.
+
+    >>> counts_in(np.array([0.0, 1.0, 2.0, 9.0]), 1.0, 2.0, bins=2)
+    [1, 2]
+    """
+    flat = np.ravel(array).astype(np.float64, copy=False)
+    return _counts(np.clip(flat[np.isfinite(flat) & (flat != 0)], low, high), low, high, bins)
 
 
 def _counts(rest: np.ndarray, low: float, high: float, bins: int) -> list[int]:

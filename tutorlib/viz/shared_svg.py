@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from tutorlib.messages import message
+from tutorlib.viz import contour_svg
 from tutorlib.viz.face import shape_text, shorten, text_width
 from tutorlib.viz.marks import heatmap, line, num, shape, text
 from tutorlib.viz.svg import card
@@ -30,7 +31,8 @@ def shared_svg(spec: dict[str, Any], theme: str = "light") -> str:
     """Draw a SharedView spec: one row a variable."""
     picks = moments(len(spec["frames"]))
     width = PAD + NAME_W + LINE_W + 24 + CELL_W * len(picks) + PAD
-    height = HEAD_H + ROW_H * len(spec["variables"]) + PAD
+    rows_high = HEAD_H + ROW_H * len(spec["variables"]) + PAD
+    height = rows_high + (contour_svg.HEIGHT if spec["contour"] else 0)
     ink, faint = TEXT[theme], CARD[theme][1]
     parts = []
     for column, at in enumerate(picks):
@@ -49,6 +51,9 @@ def shared_svg(spec: dict[str, Any], theme: str = "light") -> str:
         for column, at in enumerate(picks):
             entry = spec["values"][spec["frames"][at]["values"][variable["id"]]]
             parts.append(_moment(entry, _cell_x(column), y, theme))
+    if spec["contour"]:
+        drawn = contour_svg.contour_svg(spec["contour"], theme)
+        parts.append(f'<g transform="translate({num(PAD)} {num(rows_high)})">{drawn}</g>')
     return card(width, height, spec["summary"], "".join(parts), theme)
 
 
@@ -83,15 +88,19 @@ def levels(spec: dict[str, Any], variable: dict[str, Any]) -> list[float | None]
 def _line(spec: dict[str, Any], variable: dict[str, Any], y: float, theme: str, picks: list[int]) -> str:
     """A line over the updates, with a dot at each moment drawn to the right and a cross where a value is not finite."""
     series = levels(spec, variable)
-    known = [value for value in series if value is not None]
+    other = _other_line(spec, variable["id"])
+    known = [value for value in [*series, *(level for _, level in other)] if value is not None]
     left, top, wide, high = PAD + NAME_W + 8, y + 16, LINE_W - 62, ROW_H - 36
     low, top_value = (min(known), max(known)) if known else (0.0, 0.0)
-    last = max(spec["frames"][-1]["update"], 1)
+    last = max(spec["frames"][-1]["update"], *(update for update, _ in other), 1)
     paint = KINDS["shared"].paint(theme)
 
-    def spot(i: int, value: float) -> tuple[float, float]:
+    def place(update: int, value: float) -> tuple[float, float]:
         share = 0.5 if top_value == low else (value - low) / (top_value - low)
-        return left + wide * spec["frames"][i]["update"] / last, top + high * (1 - share)
+        return left + wide * update / last, top + high * (1 - share)
+
+    def spot(i: int, value: float) -> tuple[float, float]:
+        return place(spec["frames"][i]["update"], value)
 
     d, pen = "", "M"
     out = line(f"M{num(left)} {num(top + high + 6)}h{num(wide)}", CARD[theme][1], 1)
@@ -103,9 +112,16 @@ def _line(spec: dict[str, Any], variable: dict[str, Any], y: float, theme: str, 
             pen = "M"
             continue
         x, level = spot(i, value)
+        # A rewind starts a line of its own.
+        pen = "M" if i and spec["frames"][i]["branch"] != spec["frames"][i - 1]["branch"] else pen
         d += f"{pen}{num(x)} {num(level)}"
         pen = "L"
     out += line(d, paint.stroke, 1.8) if d else ""
+    dashed = ["M" if i == 0 or other[i - 1][1] is None else "L" for i in range(len(other))]
+    spots = [(p, place(update, level)) for p, (update, level) in zip(dashed, other, strict=True) if level is not None]
+    if spots:
+        d = "".join(f"{p}{num(x)} {num(y)}" for p, (x, y) in spots)
+        out += line(d, paint.stroke, 1.5, ' stroke-dasharray="5 3"')
     for at in picks:
         if series[at] is not None:
             x, level = spot(at, series[at] or 0.0)
@@ -118,6 +134,15 @@ def _line(spec: dict[str, Any], variable: dict[str, Any], y: float, theme: str, 
         if top_value != low:
             out += text(left + wide + 6, top + high + 3, f"{low:.4g}", 9.5, TEXT[theme])
     return out
+
+
+def _other_line(spec: dict[str, Any], key: str) -> list[tuple[int, float | None]]:
+    """Update and level of the second run, if there is one with this variable."""
+    other = spec["other"]
+    if other is None or key not in other["lines"]:
+        return []
+    found = [float(level) for level in other["lines"][key]["level"]]
+    return [(u, v if math.isfinite(v) else None) for u, v in zip(other["updates"], found, strict=True)]
 
 
 def _moment(entry: dict[str, Any], x: float, y: float, theme: str) -> str:

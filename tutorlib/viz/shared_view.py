@@ -2,44 +2,45 @@
 
 from __future__ import annotations
 
-import contextlib
-import time
-import weakref
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tutorlib.core.graph import Shared
-from tutorlib.core.tensor import Tensor
+from tutorlib.core.errors import TutorlibError
 from tutorlib.messages import language, message, table
-from tutorlib.tools.history import History
-from tutorlib.viz import shared_spec
-from tutorlib.viz.display import Picture, Shown, ipython_shell, new_key
+from tutorlib.viz.contour import contour_spec, surface_of
+from tutorlib.viz.display import new_key
+from tutorlib.viz.following import FollowingView, run_of
+from tutorlib.viz.run import Run
+from tutorlib.viz.shared_spec import describe, shared_spec
 from tutorlib.viz.shared_svg import shared_svg
-from tutorlib.viz.widget_base import Widget, trait
+from tutorlib.viz.widget_base import HAS_WIDGETS, trait
 
 __all__ = ["SharedView"]
 
 STATIC = Path(__file__).parent / "static"
-PAUSE = 0.1
 
 
-class SharedView(Shown, Widget):
-    """The values of shared variables, or of parameters, from now on: every update adds a frame.
+class SharedView(FollowingView):
+    """The values of shared variables, or of parameters, over their updates.
 
     Args:
-        variables: what to watch, one or several.
+        what: a run of `tl.record`, or two of them to compare (the second is dashed); or what to record from now on:
+            variables, lists or dicts of them, models.
         every: record each `every`-th update only.
+        contour: the loss to draw over two numbers, with the way the updates took: a compiled function with its inputs,
+            `(step, X, y)`, or a callable of the two numbers. By default that of the function that trained, if the run
+            has two numbers in all; False for none.
+        over: the names of the variables that hold the two numbers, where the run has more.
         theme: "auto", "light" or "dark".
         height: of the view in px.
 
-    However long the run, at most 200 frames are kept (every 2nd, 4th, … update; never without the first, the last and
-    the marked ones).
+    However long the run, at most 200 frames are kept: see `tl.record`.
 
-    Attributes: `frames` (the numbers, see there), `selected` and `frame` (kept in step with the page), `live` (whether
+    Attributes: `run`, `frames` (its numbers), `selected` and `frame` (kept in step with the page), `live` (whether
     recording goes on).
 
-    Raises TypeError for something that keeps no value.
+    Raises TypeError for something that keeps no value, ValueError for a contour that cannot be drawn.
 
     >>> import tutorlib as tl
     >>> count = tl.shared(0, name="count")
@@ -53,6 +54,10 @@ class SharedView(Shown, Widget):
     0       start      0
     1       increment  1      0
     2       increment  2      1
+    <BLANKLINE>
+    Update 2:
+    count ← count + 1
+      count ← 1 + 1 = 2
     """
 
     _esm = STATIC / "shared_view.js"
@@ -66,133 +71,100 @@ class SharedView(Shown, Widget):
     frame = trait(0)
     live = trait(True)
     key = trait("")
+    link = trait("")
+    # The page asks for a rewind with the number of an update, and reads what came of it.
+    wanted = trait(-1)
+    notice = trait("")
 
-    _ready = False
-
-    def __init__(self, *variables: Any, every: int = 1, theme: str = "auto", height: int = 420) -> None:
-        if len(variables) == 1 and isinstance(variables[0], list | tuple):
-            variables = tuple(variables[0])
-        for variable in variables:
-            if not isinstance(variable, Shared | Tensor) or (isinstance(variable, Tensor) and variable.op is not None):
-                raise TypeError(message("widgets.error_not_shared", what=f"{variable!r:.60}"))
-        if not variables:
-            raise TypeError(message("widgets.error_nothing_to_watch"))
-        self._names = shared_spec.variable_names(list(variables))
-        self._next_send = 0.0
-        self._stale = False
-        self._forget_cells: Callable[[], None]
-        self._history = History(
-            variables, every=every, reduce=shared_spec.reducer(len(variables)), on_frame=self._changed
-        )
+    def __init__(
+        self,
+        *what: Any,
+        every: int = 1,
+        contour: Any = None,
+        over: Sequence[str] | None = None,
+        theme: str = "auto",
+        height: int = 420,
+    ) -> None:
+        run, own = run_of(what, every, "thumb")
+        self.run = run
+        self._other = what[1] if len(what) == 2 and isinstance(what[1], Run) and not own else None
+        self._contour, self._over = contour, over
+        self._surface: Any = None
+        self._drawn: dict[str, Any] | None = None
+        if contour not in (None, False):
+            surface_of(run, contour, over)
         super().__init__(
-            spec=shared_spec.shared_spec(self._history, self._names),
+            spec=self._make_spec(),
             messages=table("widgets"),
             lang=language(),
             theme=theme,
             height=height,
-            live=True,
+            live=run.live,
             key=new_key("shared"),
         )
-        self._ready = True
-        self._flush_after_cells()
+        self.frame = len(self.spec["frames"]) - 1
+        self._follow(run, own)
+        if HAS_WIDGETS:
+            self.observe(self._wish, "wanted")  # type: ignore[attr-defined]
 
     @property
     def frames(self) -> list[dict[str, Any]]:
-        """The frames kept, oldest first: `update`, `by`, `marks`, `returned`, and by name `values`, `norm`, `change`.
-
-        A value is a NumPy array for up to 4,096 elements, else a dict of its statistics.
-        """
-        found = []
-        for frame in self._history.frames:
-            named = {name: frame.values[i] for i, name in enumerate(self._names)}
-            found.append(
-                {
-                    "update": frame.update,
-                    "by": frame.by,
-                    "marks": list(frame.marks),
-                    "returned": frame.returned,
-                    "values": {
-                        n: w.kept.entry["stats"] if w.kept.array is None else w.kept.array.copy()
-                        for n, w in named.items()
-                    },
-                    "norm": {n: w.norm for n, w in named.items()},
-                    "change": {n: w.change for n, w in named.items()},
-                }
-            )
-        return found
+        """The frames kept, oldest first, as `Run.frames` gives them."""
+        return self.run.frames
 
     def mark(self, text: str) -> SharedView:
         """Put a word on the present update, such as "epoch 2"; returns the view itself."""
-        self._history.mark(text)
+        self.run.mark(text)
         return self
 
     def stop(self) -> None:
         """Record no more updates; what was recorded stays."""
-        self._history.stop()
-        self.live = False
+        self.run.stop()
         self.refresh()
 
-    def refresh(self) -> None:
-        """Send what was recorded to the page now; happens by itself while a cell runs and at its end."""
-        started = time.monotonic()
-        self._stale = False
-        at_end = self.frame >= len(self.spec["frames"]) - 1
-        self.spec = shared_spec.shared_spec(self._history, self._names)
-        if at_end:
-            # Somebody who has not scrubbed back wants to see the newest value.
-            self.frame = len(self.spec["frames"]) - 1
-        # A long history takes longer to send; sending must stay a small part of the run.
-        self._next_send = time.monotonic() + max(PAUSE, 10 * (time.monotonic() - started))
+    def rewind(self, update: int) -> None:
+        """Put the model back to update number `update` and go on from there: see `Run.rewind`."""
+        self.run.rewind(update)
+        self.refresh()
 
     def describe(self) -> str:
-        """All the updates kept, as a table of text."""
-        return shared_spec.describe(self._history, self._names)
-
-    def static(self) -> Picture:
-        """The variables at five moments, with a line over all the updates, as a picture."""
-        self.refresh()
-        return Picture(self.svg(), self.spec["text"], self.spec["summary"])
+        """All the updates kept, as a table of text, and the last one as arithmetic."""
+        return describe(self.run, self._other)
 
     def svg(self) -> str:
         """The picture as SVG text. `theme="dark"` gives a dark card."""
-        if self._stale:
-            self.refresh()
-        return shared_svg(self.spec, "dark" if self.theme == "dark" else "light")
+        return shared_svg(self.up_to_date(), "dark" if self.theme == "dark" else "light")
 
-    def __repr__(self) -> str:
-        return f"<SharedView: {shared_spec.summary(self._history, self._names)}>"
+    def _make_spec(self) -> dict[str, Any]:
+        return shared_spec(self.run, self._other, self._draw_contour())
 
-    def _changed(self) -> None:
-        self._stale = True
-        if self._ready and time.monotonic() >= self._next_send:
-            self.refresh()
+    def _draw_contour(self) -> dict[str, Any] | None:
+        """The contour, drawn anew only when the way has left it."""
+        if self._contour is False or not self.run.names:
+            return None
+        if self._surface is None:
+            self._surface = surface_of(self.run, self._contour, self._over)
+        if self._surface is None:
+            return None
+        self._drawn = contour_spec(self.run, self._surface, self._other, self._drawn)
+        return self._drawn
 
-    def close(self) -> None:
-        """End the live view and the recording."""
-        # ipywidgets closes a view that `__init__` refused, too.
-        if self._ready:
-            self._history.stop()
-            self._forget_cells()
-        super().close()
+    def _show_spec(self, spec: dict[str, Any]) -> None:
+        at_end = self.frame >= len(self.spec["frames"]) - 1
+        self.spec = spec
+        self.live = self.run.live
+        if at_end:
+            # Somebody who has not scrubbed back wants to see the newest value.
+            self.frame = len(spec["frames"]) - 1
 
-    def _flush_after_cells(self) -> None:
-        """The last updates of a cell may fall into the pause between two sendings."""
-        self._forget_cells = lambda: None
-        shell = ipython_shell()
-        if shell is None:
+    def _wish(self, change: Any) -> None:
+        if change["new"] < 0:
             return
-        events, me = shell.events, weakref.ref(self)
-
-        def flush(result: Any = None) -> None:
-            view = me()
-            if view is None:
-                events.unregister("post_run_cell", flush)
-            elif view._stale:
-                view.refresh()
-
-        def forget() -> None:
-            with contextlib.suppress(ValueError):
-                events.unregister("post_run_cell", flush)
-
-        events.register("post_run_cell", flush)
-        self._forget_cells = forget
+        try:
+            self.rewind(change["new"])
+            self.notice = message("widgets.rewound", update=change["new"])
+            self.frame = len(self.spec["frames"]) - 1
+        except TutorlibError as error:
+            self.notice = f"{error.says} – {error.fix}"
+        finally:
+            self.wanted = -1

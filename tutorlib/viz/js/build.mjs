@@ -34,7 +34,7 @@ const packedCss = {
 
 await esbuild.build({
   absWorkingDir: here,
-  entryPoints: ["compare_view.js", "graph_view.js", "shared_view.js"],
+  entryPoints: ["compare_view.js", "gradient_view.js", "graph_view.js", "shared_view.js"],
   outdir,
   bundle: true,
   minify: true,

@@ -3,13 +3,15 @@ import { h, s } from "./dom.js";
 import { short } from "./numbers.js";
 import { linePath, logarithms, rangeOf, scales, spread } from "./sparkline.js";
 
-/** A line without axes. {root, moveTo(frame)}. */
-export function sparkline(series, { width = 150, height = 30, kind = "level" } = {}) {
+/** A line without axes, and dashed that of a second run. `when` = {own, other, branches}. {root, moveTo(frame)}. */
+export function sparkline(series, { width = 150, height = 30, kind = "level", when = {}, other = null } = {}) {
   const box = [4, 4, width - 8, height - 8];
-  const place = scales(series, box);
+  const range = rangeOf([...series, ...(other ?? [])]);
+  const place = scales(series, box, range, when.own);
   const dot = s("circle", { class: "tl-marker", r: 3.5 });
   const root = s("svg", { class: `tl-spark tl-spark-${kind}`, viewBox: `0 0 ${width} ${height}`, width, height, "aria-hidden": "true" },
-    s("path", { d: linePath(series, box) }), dot);
+    other && s("path", { class: "tl-second", d: linePath(other, box, range, when.other) }),
+    s("path", { d: linePath(series, box, range, when.own, when.branches) }), dot);
   return { root, moveTo: (frame) => moveDot(dot, place, frame, series[frame]) };
 }
 
@@ -18,25 +20,31 @@ const DASHES = ["", "7 3", "2 3", "9 3 2 3", "4 4", "1 2"];
 const LABEL_GAP = 12;
 const MANY = 60;
 
-/** The `lines` [{name, series}] on one scale, named at their ends; `seek(frame)` is called for a click. */
-export function chart(lines, { title, label, log, seek }) {
+/**
+ * The `lines` [{name, series}] on one scale, named at their ends, and dashed the `others` of a second run. `when` says
+ * where frames stand: {own, other, branches}. `seek(frame)` is called for a click.
+ */
+export function chart(lines, { title, label, log, seek, when = {}, others = [] }) {
   const [width, height] = SIZE;
   const named = lines.length > 1;
   const box = [52, 10, width - (named ? 92 : 66), height - 26];
-  const drawn = lines.map(({ series }) => (log ? logarithms(series) : series));
-  const range = rangeOf(drawn.flat());
-  const place = scales(drawn[0], box, range);
+  const scaled = ({ series }) => (log ? logarithms(series) : series);
+  const drawn = lines.map(scaled);
+  const second = others.map(scaled);
+  const range = rangeOf([...drawn, ...second].flat());
+  const place = scales(drawn[0], box, range, when.own);
   const rule = s("path", { class: "tl-rule" });
   const dots = drawn.map(() => s("circle", { class: "tl-marker", r: 5 }));
   const svg = s("svg", { class: "tl-chart", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
     range.map((value) => level(value, place.y(value), box, log)),
-    drawn.map((series, i) => curve(series, box, range, DASHES[i % DASHES.length])),
+    second.map((series) => s("path", { class: "tl-curve tl-second", d: linePath(series, box, range, when.other) })),
+    drawn.map((series, i) => curve(series, box, range, second.length ? "" : DASHES[i % DASHES.length], when)),
     named && endLabels(lines, drawn, place, box), rule, dots);
-  const last = Math.max(1, drawn[0].length - 1);
   svg.addEventListener("click", (event) => {
     const { left, width: shown } = svg.getBoundingClientRect();
     const x = ((event.clientX - left) / shown) * width;
-    seek(Math.round(((x - box[0]) / box[2]) * last));
+    const far = drawn[0].map((_, i) => Math.abs(place.x(i) - x));
+    seek(far.indexOf(Math.min(...far)));
   });
   const root = h("figure", { class: "tl-figure" }, h("figcaption", { class: "tl-note" }, title), svg);
   const moveTo = (frame) => {
@@ -62,9 +70,9 @@ function level(value, y, box, log) {
   ];
 }
 
-function curve(series, box, range, dash) {
-  const place = scales(series, box, range);
-  const line = s("path", { class: "tl-curve", d: linePath(series, box, range), "stroke-dasharray": dash || null });
+function curve(series, box, range, dash, when) {
+  const place = scales(series, box, range, when.own);
+  const line = s("path", { class: "tl-curve", d: linePath(series, box, range, when.own, when.branches), "stroke-dasharray": dash || null });
   if (series.length > MANY) return line;
   return [line, series.map((value, i) => value !== null && s("circle", { class: "tl-point", cx: place.x(i), cy: place.y(value), r: 2.5 }))];
 }

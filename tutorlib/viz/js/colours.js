@@ -13,6 +13,15 @@ export function diverging(byte) {
   return ZERO.map((channel, i) => Math.round(channel + (end[i] - channel) * share));
 }
 
+const CIVIDIS = [[0, 34, 78], [87, 92, 109], [125, 124, 120], [166, 157, 117], [254, 232, 56]];
+
+/** The colour [r, g, b] of a magnitude scaled to 0 … 1, dark blue to yellow, as in the static pictures. */
+export function magnitude(share) {
+  const position = Math.min(1, Math.max(0, share)) * (CIVIDIS.length - 1);
+  const low = Math.min(Math.floor(position), CIVIDIS.length - 2);
+  return CIVIDIS[low].map((channel, i) => Math.round(channel + (CIVIDIS[low + 1][i] - channel) * (position - low)));
+}
+
 /** The bytes of a thumbnail `{rows, cols, data}`, row by row. */
 export function decode(thumb) {
   const text = atob(thumb.data);

@@ -1,5 +1,4 @@
 // What SharedView knows about its spec before it draws: series, steps, arithmetic, events. Pure.
-import { isBad } from "./graph_model.js";
 import { short } from "./numbers.js";
 
 const NAMES_OF_BAD = new Set(["nan", "inf"]);
@@ -48,6 +47,34 @@ export function lines(spec, variable, most = 6) {
   });
 }
 
+/** Where the frames of both runs stand on a common axis of updates, and to which branch each frame belongs. */
+export function whenOf(spec) {
+  const own = spec.frames.map((frame) => frame.update);
+  const other = spec.other?.updates ?? [];
+  const most = Math.max(1, own.at(-1) ?? 1, other.at(-1) ?? 1);
+  const share = (updates) => updates.map((update) => update / most);
+  return { own: share(own), other: share(other), branches: spec.frames.map((frame) => frame.branch ?? 0) };
+}
+
+/** The lines of a variable in the second run, as many as `lines` gives for the first; [] where it is not in it. */
+export function otherLines(spec, variable, count) {
+  const found = spec.other?.lines[variable.id];
+  if (!found) return [];
+  if (count > 1) return (found.numbers ?? []).map((series) => ({ name: "", series: series.map(finite) }));
+  return [{ name: "", series: found.level.map(finite) }];
+}
+
+/** The relative change of a variable in the second run, or null. */
+export function otherChanges(spec, variable) {
+  return spec.other?.lines[variable.id]?.change.map(finite) ?? null;
+}
+
+/** The loss over the frames, of the first run or (`second`) of the other; null where none is known. */
+export function losses(spec, second = false) {
+  const found = second ? spec.other?.loss ?? [] : spec.frames.map((frame) => frame.loss);
+  return found.some((loss) => finite(loss) !== null) ? found.map(finite) : null;
+}
+
 /** The relative change ‖Δw‖/‖w‖ over the frames. */
 export function changes(spec, variable) {
   return spec.frames.map((frame) => finite(frame.change?.[variable.id]));
@@ -75,14 +102,14 @@ export function arithmetic({ now, delta, before }, most = 6) {
   });
 }
 
-/** Ticks above the slider: [{frame, kind: "nan" | "mark" | "set", text}]. */
+/** Ticks above the slider: [{frame, kind: "nan" | "rewind" | "mark" | "set", text}]. */
 export function ticks(spec) {
   const found = [];
   spec.frames.forEach((frame, at) => {
     const marks = frame.marks ?? [];
-    const bad = marks.some((mark) => NAMES_OF_BAD.has(String(mark).toLowerCase())) ||
-      Object.values(frame.values).some((id) => isBad(spec.values[id]));
+    const bad = frame.event === "nan" || marks.some((mark) => NAMES_OF_BAD.has(String(mark).toLowerCase()));
     if (bad) found.push({ frame: at, kind: "nan", text: "NaN" });
+    if (frame.event === "rewind") found.push({ frame: at, kind: "rewind", text: frame.by });
     const words = marks.map(String).filter((mark) => !NAMES_OF_BAD.has(mark.toLowerCase()));
     if (words.length) found.push({ frame: at, kind: "mark", text: words.join(", ") });
     else if (!bad && frame.by === "set_value") found.push({ frame: at, kind: "set", text: "set_value" });

@@ -1,6 +1,6 @@
 // One variable at one update: what changed it, the arithmetic of the change, returned beside stored, value and change in full.
 import { h } from "./dom.js";
-import { shapeText } from "./numbers.js";
+import { shapeText, short } from "./numbers.js";
 import { arithmetic, momentOf } from "./shared_model.js";
 import { valueView } from "./value_view.js";
 
@@ -11,16 +11,21 @@ const CARD_NUMBERS = 6;
 export function momentView(spec, variable, at, t, withDelta) {
   const frame = spec.frames[at];
   const moment = momentOf(spec, variable, at);
-  const sums = arithmetic(moment);
+  const told = withDelta ? frame.sums?.[variable.id] : null;
+  const sums = told?.whole ? null : arithmetic(moment);
+  const fits = sums || told?.whole;
+  const outline = frame.outline?.[variable.id];
   return [
     h("header", { class: "tl-moment-head" },
       h("h3", {}, variable.name),
       h("span", { class: "tl-note" }, `${variable.dtype} ${shapeText(variable.shape)}`),
+      frame.loss !== null && frame.loss !== undefined && h("span", { class: "tl-loss" }, t("ui_loss", { loss: short(frame.loss) })),
       h("span", { class: "tl-by" }, byText(frame, t)),
       (frame.marks ?? []).map((mark) => h("span", { class: "tl-tag" }, String(mark)))),
-    h("div", { class: "tl-update" }, sums && arithmeticView(sums, variable, t, withDelta), returnedView(frame, moment, t)),
-    !sums && moment.now && h("div", { class: "tl-pair" },
-      part(t("ui_stored_value"), valueView(moment.now, t, { size: HEATMAP })),
+    told && h("p", { class: "tl-formula" }, told.formula),
+    h("div", { class: "tl-update" }, told ? ruleView(told, t) : sums && arithmeticView(sums, variable, t, withDelta), returnedView(frame, moment, t)),
+    !fits && moment.now && h("div", { class: "tl-pair" },
+      part(t("ui_stored_value"), valueView(moment.now, t, { size: HEATMAP, outline })),
       withDelta && moment.delta && part(t("ui_delta"), valueView(moment.delta, t, { size: HEATMAP }))),
   ];
 }
@@ -32,6 +37,15 @@ function byText(frame, t) {
 
 function part(title, contents) {
   return h("section", { class: "tl-section" }, h("h4", {}, title), contents);
+}
+
+/** The learner's expression with the numbers of each element put in; of a large variable, of the few that moved most. */
+function ruleView({ rows, whole }, t) {
+  return h("div", { class: "tl-rules", role: "group", "aria-label": t("ui_arithmetic") },
+    !whole && h("h4", {}, t("ui_moved_most")),
+    rows.map(([place, numbers, result]) => h("p", { class: "tl-rule-line" },
+      h("span", { class: "tl-note" }, place), h("span", { class: "tl-math" }, numbers),
+      h("span", { class: "tl-arrow", "aria-label": t("ui_becomes"), role: "img" }, "→"), h("b", { class: "tl-after" }, result))));
 }
 
 /** `2 + 1 → 3`, one line for each number; without the change, `2 → 3`. */

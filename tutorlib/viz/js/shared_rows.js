@@ -2,13 +2,14 @@
 import { sparkline } from "./chart.js";
 import { h, put } from "./dom.js";
 import { shapeText, short } from "./numbers.js";
-import { changes, isSingle, levels, percent } from "./shared_model.js";
+import { changes, isSingle, levels, otherChanges, otherLines, percent, whenOf } from "./shared_model.js";
 
 /** {root, moveTo(frame), select(id)}; `choose(id)` hears of clicks. */
 export function variableRows(spec, t, prefix, choose) {
+  const when = whenOf(spec);
   const rows = spec.variables.map((variable, i) => {
-    const level = sparkline(levels(spec, variable));
-    const change = sparkline(changes(spec, variable), { height: 24, kind: "change" });
+    const level = sparkline(levels(spec, variable), { when, other: otherLines(spec, variable, 1)[0]?.series });
+    const change = sparkline(changes(spec, variable), { height: 24, kind: "change", when, other: otherChanges(spec, variable) });
     const number = h("b", {});
     const share = h("span", { class: "tl-note" });
     const root = h("div", { class: "tl-option", role: "option", id: `${prefix}-o${i}`, "aria-selected": "false", onclick: () => choose(variable.id) },

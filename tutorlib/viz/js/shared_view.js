@@ -1,9 +1,11 @@
 // SharedView: shared variables over updates, with a scrubber. Everything it shows is in its traits.
 import { chart } from "./chart.js";
+import { contourView } from "./contour.js";
 import { button, setPressed, toolbar, transport } from "./controls.js";
 import { freshPrefix, h, put } from "./dom.js";
 import { helpOf } from "./help.js";
 import { guardKeys, leaveToCell } from "./keyguard.js";
+import { joinLink, placeOf } from "./links.js";
 import { translator } from "./messages.js";
 import { hidePaired } from "./paired_output.js";
 import { makePlayer } from "./player.js";
@@ -18,7 +20,7 @@ import { listen, makeSync } from "./sync.js";
 const KEYS = [
   [["←", "→"], "ui_help_update"], [["Shift", "←", "→"], "ui_help_ten"], [["PgUp", "PgDn"], "ui_help_event"],
   [["Home", "End"], "ui_help_ends_update"], [["Space"], "ui_help_play"], [["↑", "↓"], "ui_help_variable"],
-  [["d"], "ui_help_delta"], [["l"], "ui_help_log"], [["t"], "ui_help_table"], [["?"], "ui_help_help"], [["Esc"], "ui_help_leave"],
+  [["d"], "ui_help_delta"], [["b"], "ui_help_rewind"], [["l"], "ui_help_log"], [["t"], "ui_help_table"], [["?"], "ui_help_help"], [["Esc"], "ui_help_leave"],
 ];
 const NAMED_TICKS = 6;
 const UPDATE_NAMES = {
@@ -32,6 +34,7 @@ function render({ model, el }) {
   const shell = makeShell(el, model, css, { label: t("ui_shared_view"), kind: "shared" });
   const sync = makeSync(model);
   const choices = { delta: true, log: false };
+  const link = joinLink(model, (said) => view.hear(said));
   let view = build(model.get("frame"), model.get("selected"));
   const stopListening = listen(model, {
     spec: () => keepFocus(shell.root, () => {
@@ -42,17 +45,19 @@ function render({ model, el }) {
     frame: () => !sync.pending("frame") && view.moveTo(model.get("frame"), { echo: false }),
     selected: () => !sync.pending("selected") && view.select(model.get("selected"), { echo: false }),
     theme: shell.theme.update,
+    notice: () => model.get("notice") && shell.status.say(model.get("notice")),
     height: () => view.setHeight(model.get("height")),
   });
   const showPaired = hidePaired(shell.root, model.get("key"));
 
   function build(frame, selected) {
-    return buildView({ model, t, prefix, shell, sync, choices }, frame, selected);
+    return buildView({ model, t, prefix, shell, sync, choices, link }, frame, selected);
   }
 
   return () => {
     sync.flush();
     stopListening();
+    link.stop();
     view.stop();
     shell.stop();
     showPaired();
@@ -60,7 +65,7 @@ function render({ model, el }) {
   };
 }
 
-function buildView({ model, t, prefix, shell, sync, choices }, startFrame, startSelected) {
+function buildView({ model, t, prefix, shell, sync, choices, link }, startFrame, startSelected) {
   const { root, status } = shell;
   const spec = model.get("spec");
   const last = spec.frames.length - 1;
@@ -69,11 +74,12 @@ function buildView({ model, t, prefix, shell, sync, choices }, startFrame, start
     root.replaceChildren(root.firstChild, h("p", { class: "tl-empty" }, spec.summary || t("ui_no_updates")));
     root.dataset.tlReady = "true";
     const nothing = () => {};
-    return { atEnd: true, frame: 0, selected: "", moveTo: nothing, select: nothing, setHeight: nothing, stop: nothing };
+    return { atEnd: true, frame: 0, selected: "", moveTo: nothing, select: nothing, hear: nothing, setHeight: nothing, stop: nothing };
   }
   let at = shared.clampFrame(spec, startFrame === Infinity ? last : startFrame);
   let selected = ids.includes(startSelected) ? startSelected : ids[0];
-  let level = null;
+  let followers = [];
+  const when = shared.whenOf(spec);
   const variable = () => spec.variables.find(({ id }) => id === selected);
 
   const rows = variableRows(spec, t, prefix, (id) => select(id));
@@ -89,11 +95,14 @@ function buildView({ model, t, prefix, shell, sync, choices }, startFrame, start
   const deltaButton = button("delta", t("ui_delta_toggle"), toggleDelta, { key: "d", pressed: choices.delta });
   const logButton = button("log", t("ui_log_toggle"), toggleLog, { key: "l", pressed: choices.log });
   const outlineButton = button("outline", t("ui_table"), toggleOutline, { key: "t", pressed: false });
+  const rewindButton = button("rewind", t("ui_rewind"), askRewind, { key: "b" });
+  rewindButton.disabled = !spec.rewind?.can;
+  if (spec.rewind?.why) rewindButton.title = spec.rewind.why;
   const helpButton = button("help", t("ui_help"), toggleHelp, { key: "?", pressed: false });
   const panel = sidePanel(t, (name) => setPressed(helpButton, name === "help"));
   panel.close();
   const bar = toolbar(t("ui_toolbar"), h("div", { class: "tl-summary tl-note" }, spec.summary ?? ""),
-    h("div", { class: "tl-tools" }, deltaButton, logButton, outlineButton, helpButton));
+    h("div", { class: "tl-tools" }, rewindButton, deltaButton, logButton, outlineButton, helpButton));
   const body = h("div", { class: "tl-body" }, rows.root, main, outline, panel.root);
   const foot = h("div", { class: "tl-foot" }, scrubber.root);
   root.replaceChildren(root.firstChild, bar, body, foot, status.root);
@@ -110,8 +119,38 @@ function buildView({ model, t, prefix, shell, sync, choices }, startFrame, start
     const lines = shared.lines(spec, variable());
     const isNorm = lines.length === 1 && !shared.isSingle(variable());
     const title = t(isNorm ? "ui_chart_norm" : "ui_chart_value", { name: variable().name });
-    level = chart(lines, { title, label: t("ui_chart_spoken", { title, all: last }), log: choices.log, seek: jump });
-    put(charts, level.root);
+    const drawn = (curves, title, others) => chart(curves, {
+      title, label: t("ui_chart_spoken", { title, all: last }), log: choices.log, seek: jump, when, others,
+    });
+    followers = [drawn(lines, title, shared.otherLines(spec, variable(), lines.length))];
+    const loss = shared.losses(spec);
+    const second = shared.losses(spec, true);
+    if (loss) followers.push(drawn([{ name: "", series: loss }], t("ui_chart_loss"), second ? [{ name: "", series: second }] : []));
+    if (spec.contour) {
+      const [a, b] = spec.contour.names;
+      followers.unshift(contourView(spec.contour, {
+        title: t("ui_contour", { a, b }), label: t("ui_contour_spoken", { a, b, low: short(spec.contour.low), high: short(spec.contour.high) }), seek: jump,
+      }));
+    }
+    put(charts, followers.map((follower) => follower.root));
+  }
+
+  function askRewind() {
+    if (rewindButton.disabled) return status.say(spec.rewind?.why || t("ui_rewind"));
+    player.stop();
+    status.say(t("ui_rewind_asked", { update: spec.frames[at].update }));
+    model.set("wanted", spec.frames[at].update);
+    return model.save_changes();
+  }
+
+  /** What a linked view says. */
+  function hear({ variable: name, update }) {
+    const wanted = name && spec.variables.find((other) => other.name === name);
+    if (wanted) select(wanted.id, { tell: false });
+    if (update !== undefined) {
+      player.stop();
+      moveTo(placeOf(spec.frames.map((frame) => frame.update), update), { tell: false });
+    }
   }
 
   function toggleDelta() {
@@ -143,7 +182,7 @@ function buildView({ model, t, prefix, shell, sync, choices }, startFrame, start
   function show() {
     const frame = spec.frames[at];
     rows.moveTo(at);
-    level.moveTo(at);
+    for (const follower of followers) follower.moveTo(at);
     put(moment, momentView(spec, variable(), at, t, choices.delta));
     const spoken = t("ui_update_spoken", {
       update: frame.update, all: spec.frames[last].update, name: variable().name, norm: short(frame.norm?.[selected]),
@@ -154,10 +193,11 @@ function buildView({ model, t, prefix, shell, sync, choices }, startFrame, start
   }
 
   /** Move to a frame; returns whether there is another one after it. */
-  function moveTo(to, { echo = true } = {}) {
+  function moveTo(to, { echo = true, tell = true } = {}) {
     at = shared.clampFrame(spec, to);
     show();
     if (echo) sync.set("frame", at);
+    if (tell) link.tell({ update: spec.frames[at].update });
     return at < last;
   }
 
@@ -167,13 +207,14 @@ function buildView({ model, t, prefix, shell, sync, choices }, startFrame, start
     moveTo(to);
   }
 
-  function select(id, { echo = true } = {}) {
+  function select(id, { echo = true, tell = true } = {}) {
     if (!ids.includes(id)) return;
     selected = id;
     rows.select(id);
     drawCharts();
     show();
     if (echo) sync.set("selected", id);
+    if (tell) link.tell({ variable: variable().name });
   }
 
   const nextVariable = (way) => select(ids[ids.indexOf(selected) + way]);
@@ -190,16 +231,16 @@ function buildView({ model, t, prefix, shell, sync, choices }, startFrame, start
     PageUp: () => jump(shared.eventFrom(spec, at, -1)), PageDown: () => jump(shared.eventFrom(spec, at, 1)),
     Home: () => jump(0), End: () => jump(last), " ": () => last > 0 && player.toggle(),
     ArrowUp: () => nextVariable(-1), ArrowDown: () => nextVariable(1),
-    d: toggleDelta, l: toggleLog, t: toggleOutline, "?": toggleHelp, Escape: escape,
+    d: toggleDelta, b: askRewind, l: toggleLog, t: toggleOutline, "?": toggleHelp, Escape: escape,
   });
 
   const setHeight = (height) => body.style.setProperty("--tl-height", `${height || 420}px`);
   setHeight(model.get("height"));
-  select(selected, { echo: false });
+  select(selected, { echo: false, tell: false });
   root.dataset.tlReady = "true";
 
   return {
-    moveTo, select, setHeight,
+    moveTo, select, setHeight, hear,
     get atEnd() {
       return at === last;
     },

@@ -20,21 +20,29 @@ export function logarithms(series) {
   return series.map((value) => (value === null ? null : Math.log10(Math.max(Math.abs(value), LOG_FLOOR))));
 }
 
-/** Functions that place update `i` and `value` in a box `[x, y, w, h]`; `range` is that of all lines in the box. */
-export function scales(series, [x, y, w, h], range = rangeOf(series)) {
+/**
+ * Functions that place frame `i` and `value` in a box `[x, y, w, h]`; `range` is that of all lines in the box, `shares`
+ * where each frame stands between left (0) and right (1), evenly by default.
+ */
+export function scales(series, [x, y, w, h], range = rangeOf(series), shares = null) {
   const [lo, hi] = range;
   const last = Math.max(1, series.length - 1);
-  return { x: (i) => x + (w * i) / last, y: (value) => y + h - (h * (value - lo)) / (hi - lo), lo, hi };
+  return { x: (i) => x + w * (shares ? shares[i] : i / last), y: (value) => y + h - (h * (value - lo)) / (hi - lo), lo, hi };
 }
 
-/** Path data through all numbers; a lone number between two gaps becomes a dot. */
-export function linePath(series, box, range) {
-  const place = scales(series, box, range);
+/**
+ * Path data through all numbers; a lone number between two gaps becomes a dot. Where `branches` changes from one frame to
+ * the next (a rewind), a new line starts.
+ */
+export function linePath(series, box, range, shares = null, branches = null) {
+  const place = scales(series, box, range, shares);
+  const cut = (i) => series[i] === undefined || series[i] === null;
+  const breaks = (i) => branches !== null && branches[i] !== branches[i - 1];
   let d = "";
   series.forEach((value, i) => {
     if (value === null) return;
-    const starts = i === 0 || series[i - 1] === null;
-    const lonely = starts && (i === series.length - 1 || series[i + 1] === null);
+    const starts = cut(i - 1) || breaks(i);
+    const lonely = starts && (cut(i + 1) || breaks(i + 1));
     d += `${starts ? "M" : "L"}${r(place.x(i))} ${r(place.y(value))}`;
     if (lonely) d += "h0.01";
   });

@@ -7,15 +7,15 @@ import { short } from "./numbers.js";
 const MEASURES = ["min", "max", "mean", "std", "norm"];
 const COUNTS = ["nan", "inf", "zero"];
 
-/** A list of nodes for `value`; `size` bounds the heatmap in pixels. */
-export function valueView(value, t, { size = 236 } = {}) {
+/** A list of nodes for `value`; `size` bounds the heatmap in pixels, `outline` counts an earlier value in the same bins. */
+export function valueView(value, t, { size = 236, outline = null } = {}) {
   const isScalar = value.shape.length === 0;
   const parts = [(value.stats?.nan > 0 || value.stats?.inf > 0) && h("p", { class: "tl-warning" }, t("ui_not_finite"))];
   if (isScalar) parts.push(h("p", { class: "tl-big" }, value.text));
   else if (value.table && fits(value)) parts.push(tableView(value, t));
   if (!isScalar && value.thumb && value.stats.size > FEW) parts.push(heatmapView(value.thumb, t, size));
   if (!isScalar && !value.table && !value.thumb) parts.push(h("p", { class: "tl-big tl-wrap" }, value.text));
-  if (value.hist) parts.push(histogram(value.hist, t));
+  if (value.hist) parts.push(histogram(value.hist, t, outline ? { before: { counts: outline } } : {}));
   if (value.stats && value.stats.size !== 1) parts.push(statistics(value.stats, t));
   if (!isScalar && value.table && !fits(value)) parts.push(tableView(value, t));
   return parts;

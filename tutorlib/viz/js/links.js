@@ -1,0 +1,34 @@
+// Linked views tell each other what is selected, on the page itself: it works without a kernel and between widgets that
+// were built apart. Variables are known by their names, updates by their numbers.
+
+const BUS = Symbol.for("tutorlib.links");
+
+/**
+ * Take part in the link whose name is the trait `link` ("" for none), now and when it changes. `hear(message)` gets what
+ * other views say: {variable?, node?, update?}. Returns {tell(message), stop}.
+ */
+export function joinLink(model, hear) {
+  const bus = (globalThis[BUS] ??= new EventTarget());
+  const me = {};
+  let name = "";
+  const on = (event) => event.detail.from !== me && hear(event.detail);
+  const join = () => {
+    if (name) bus.removeEventListener(name, on);
+    name = model.get("link") || "";
+    if (name) bus.addEventListener(name, on);
+  };
+  join();
+  model.on("change:link", join);
+  return {
+    tell: (message) => name && bus.dispatchEvent(new CustomEvent(name, { detail: { ...message, from: me } })),
+    stop() {
+      model.off("change:link", join);
+      if (name) bus.removeEventListener(name, on);
+    },
+  };
+}
+
+/** The place in `numbers`, which grow, of the last one that is at most `wanted`; 0 where all are larger. */
+export function placeOf(numbers, wanted) {
+  return Math.max(0, numbers.findLastIndex((number) => number <= wanted));
+}
