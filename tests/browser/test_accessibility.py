@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from playwright.sync_api import expect
 
 import tutorlib as tl
 from tests.browser.sample_specs import counter_and_weights
 from tests.js.npm_tools import node_modules  # noqa: F401 - a fixture
+from tutorlib.viz.graph_spec import graph_spec
 
 pytestmark = pytest.mark.browser
 
@@ -28,13 +30,34 @@ def violations(node_modules):
 
 @pytest.mark.parametrize("light", [True, False])
 @pytest.mark.parametrize(
-    "keys", [[], ["ArrowDown", "Enter"], ["?"], ["t"], ["/"]], ids=lambda keys: "".join(keys) or "start"
+    "keys", [[], ["ArrowDown", "Enter"], ["?"], ["t"], ["/"], ["s"]], ids=lambda keys: "".join(keys) or "start"
 )
 def test_graph_view(widgets, violations, light, keys):
     page = widgets.graph("tiny", step=8, light=light)
     page.locator('[role="tree"]').focus()
     for key in keys:
         page.keyboard.press(key)
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("light", [True, False])
+def test_graph_view_that_explains_and_asks(widgets, violations, light):
+    x = tl.tensor([0.0] * 8 + [1.0], requires_grad=True, name="x")
+    loss = (tl.log(x) * 2.0).sum()
+    loss.backward()
+    page = widgets.graph(graph_spec(loss), step=99, light=light)
+    page.locator('[role="tree"]').focus()
+    page.keyboard.press("n")
+    expect(page.locator(".tl-hist").first).to_be_visible()
+    assert violations(page) == []
+    page.keyboard.press("p")
+    page.keyboard.press("Home")
+    page.keyboard.press("p")
+    page.keyboard.press("p")
+    page.keyboard.press(".")
+    page.keyboard.type("(3)")
+    page.keyboard.press("Enter")
+    expect(page.locator(".tl-verdict")).to_contain_text("Not")
     assert violations(page) == []
 
 

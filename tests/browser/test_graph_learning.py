@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import tutorlib as tl
+from tutorlib.messages import table
 from tutorlib.viz.graph_spec import graph_spec
 
 pytestmark = pytest.mark.browser
@@ -161,3 +162,16 @@ def test_the_next_value_is_a_step_away_and_no_key_leads_past_it(widgets):
     page.wait_for_function("() => model.saved.at(-1)?.predictions?.length === 2")
     kept = page.evaluate("() => model.saved.at(-1).predictions")
     assert [(one["step"], one["outcome"]) for one in kept] == [(1, "revealed"), (2, "open")]
+
+
+def test_bengali_labels_with_english_where_a_text_is_missing_and_numbers_as_they_are(widgets, monkeypatch):
+    monkeypatch.setenv("TUTORLIB_LANG", "bn")
+    messages = {**table("widgets"), "widgets.ui_zoom_in": table("widgets", "en")["widgets.ui_zoom_in"]}
+    page = widgets.graph(product(), step=1, lang="bn", messages=messages)
+    expect(page.locator(".tl-root")).to_have_attribute("lang", "bn")
+    expect(page.locator(".tl-phase")).to_have_text("সম্মুখমুখী")
+    expect(page.locator(".tl-strip")).to_contain_text("3 = 1 + 2")
+    expect(page.locator(".tl-status")).to_contain_text("ধাপ 1, মোট 6")
+    page.get_by_role("button", name="Zoom in").wait_for()
+    press(page, "p", ".")
+    expect(page.get_by_role("textbox", name="z-এর মান আপনার অনুমানে")).to_be_focused()

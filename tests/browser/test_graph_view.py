@@ -372,7 +372,7 @@ def foreign(page: Page, spec: dict, known: set[str]) -> list[str]:
     return [text for text in words if "⟦" not in text and text not in data]
 
 
-@pytest.mark.parametrize("key", ["Enter", "?", "l", "/", "t"])
+@pytest.mark.parametrize("key", ["Enter", "?", "l", "/", "t", "s", "p"])
 def test_every_word_on_the_screen_is_a_message_or_the_learners(widgets, key):
     page = widgets.graph("tiny", step=8, messages=marked_messages())
     node(page, "n3").click()

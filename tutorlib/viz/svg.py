@@ -64,8 +64,8 @@ def graph_body(
             parts.append(_fade(drawn) if node["id"] in faded else drawn)
     if current in places["nodes"]:
         x, y, w, h = places["nodes"][current]
-        look = f'rx="10" fill="none" stroke="{ink}" stroke-width="3"'
-        parts.append(rect(x - 6, y - 6, w + 12, h + 12, look))
+        border = f'rx="10" fill="none" stroke="{ink}" stroke-width="3"'
+        parts.append(rect(x - 6, y - 6, w + 12, h + 12, border))
     return "".join(parts + labels)
 
 
