@@ -23,7 +23,8 @@ PASS = "pass"
 
 _add = np.add
 _ndarray = np.ndarray
-_vdot: Any = np.vdot
+# Without the detour that lets other libraries take part.
+_vdot: Any = getattr(np.vdot, "_implementation", np.vdot)
 
 
 class NotANumber(Exception):
@@ -103,7 +104,8 @@ def _add_up(cotangents: dict[Tensor, Any], var: Tensor, grad: Any, owned: set[Te
     if var in owned:
         _add(sofar, grad, sofar)
         return
-    cotangents[var] = total = OPS.add(sofar, grad)
+    host = type(sofar) in HOST_TYPES and type(grad) in HOST_TYPES
+    cotangents[var] = total = _add(sofar, grad) if host else OPS.add(sofar, grad)
     if type(total) is _ndarray:
         owned.add(var)
 

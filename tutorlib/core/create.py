@@ -31,11 +31,9 @@ def as_array(data: Any, dtype: Any = None, device: str | Device | None = None, c
         )
         if device_of(array) != where:
             return put(array, where)
-        return (
-            array.copy()
-            if copy and array is data
-            else (array if array.ndim or isinstance(array, np.ndarray) else np.asarray(array))
-        )
+        if isinstance(array, np.generic):
+            return np.asarray(array)
+        return array.copy() if copy and array is data else array
     if isinstance(data, list | tuple) and any(isinstance(x, Tensor | Symbol) for x in data):
         if any(isinstance(x, Symbol) for x in data):
             raise ModeMixError(

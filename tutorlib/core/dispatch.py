@@ -6,8 +6,8 @@ compute nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
+from contextlib import AbstractContextManager, ContextDecorator
 from itertools import count
 from typing import Any
 
@@ -21,7 +21,7 @@ from tutorlib.core.hold import hold
 from tutorlib.core.leak import BETWEEN_LOOKS, look
 from tutorlib.core.observe import observers, tell
 from tutorlib.core.parameter import Parameter
-from tutorlib.core.source import mark
+from tutorlib.core.source import mark, theirs
 from tutorlib.core.tensor import Tensor
 
 # What a thread is doing: see Building.
@@ -29,12 +29,28 @@ state = building
 Tensor.recording = staticmethod(lambda: state.recording)
 next_seq = count(1).__next__
 _new = Tensor.__new__
+_getframe = sys._getframe
 _ndarray = np.ndarray
 _NO_ATTRS: dict[str, Any] = {}
 
 
-@contextmanager
-def no_grad() -> Iterator[None]:
+class _During(ContextDecorator):
+    """A ``with`` block in which a field of ``building`` has another value."""
+
+    def __init__(self, field: str, value: bool) -> None:
+        self._field = field
+        self._value = value
+        self._before: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._before.append(getattr(building, self._field))
+        setattr(building, self._field, self._value)
+
+    def __exit__(self, *_: object) -> None:
+        setattr(building, self._field, self._before.pop())
+
+
+def no_grad() -> AbstractContextManager[None]:
     """Compute without recording; leaves with ``requires_grad`` may be updated in place inside.
 
     >>> import tutorlib as tl
@@ -44,31 +60,17 @@ def no_grad() -> Iterator[None]:
     >>> w
     tensor([0.5], requires_grad=True)
     """
-    before, state.recording = state.recording, False
-    try:
-        yield
-    finally:
-        state.recording = before
+    return _During("recording", False)
 
 
-@contextmanager
-def enable_grad() -> Iterator[None]:
+def enable_grad() -> AbstractContextManager[None]:
     """Record again inside a ``no_grad`` block."""
-    before, state.recording = state.recording, True
-    try:
-        yield
-    finally:
-        state.recording = before
+    return _During("recording", True)
 
 
-@contextmanager
-def static() -> Iterator[None]:
+def static() -> AbstractContextManager[None]:
     """Build a static graph from parameters inside, where their expressions would otherwise be computed at once."""
-    before, state.static = state.static, True
-    try:
-        yield
-    finally:
-        state.static = before
+    return _During("static", True)
 
 
 def apply(op: Op, *args: Any, **attrs: Any) -> Any:
@@ -212,11 +214,18 @@ def unrecorded(data: Any) -> Tensor:
 
 
 def record(
-    op: Op, inputs: tuple[Any, ...], arrays: Any, attrs: dict[str, Any], data: Any, needs: bool, meta: Meta
+    op: Op,
+    inputs: tuple[Any, ...],
+    arrays: Any,
+    attrs: dict[str, Any],
+    data: Any,
+    needs: bool,
+    meta: Meta,
+    depth: int = 2,
 ) -> Tensor:
     """``data``, computed by ``op`` from ``arrays``, the values of ``inputs``, as a node of the graph.
 
-    ``needs`` says whether some input requires a gradient. Called one frame below the learner's, or below our own.
+    ``needs`` says whether some input requires a gradient; ``depth`` is how far up the stack the learner may be.
     """
     result = _new(Tensor)
     result._data = data
@@ -226,7 +235,9 @@ def record(
     result.arrays = arrays
     result.attrs = attrs
     result.meta = meta
-    result.place = mark(3)
+    frame = _getframe(depth)
+    code = frame.f_code
+    result.place = (code, frame.f_lasti) if code is theirs[0] else mark(depth + 1)
     result.name = result._grad = result.cotangent = result.hooks = None
     result.seq = seq = next_seq()
     if not seq & BETWEEN_LOOKS:

@@ -14,7 +14,8 @@ import numpy as np
 
 # How many recorded nodes need an array, by the array's id; only arrays that were writable before are entered.
 _needed: dict[int, int] = {}
-_releases: dict[int, weakref.finalize[Any, Any]] = {}
+# By the id of a node: what it needs, and a reference that tells when the node is gone.
+_holds: dict[int, tuple[weakref.ref[Any], list[np.ndarray]]] = {}
 # Views that nobody needs any more, by the id of the array they view, which a graph still needs.
 _waiting: dict[int, list[np.ndarray]] = {}
 
@@ -43,11 +44,12 @@ def hold(node: Any, arrays: list[np.ndarray]) -> None:
                 continue
             held.append(one)
     if held:
-        _releases[id(node)] = weakref.finalize(node, _let_go, held, id(node))
+        key = id(node)
+        _holds[key] = weakref.ref(node, lambda _: _let_go(key)), held
 
 
-def _let_go(held: list[np.ndarray], node_id: int) -> None:
-    _releases.pop(node_id, None)
+def _let_go(key: int) -> None:
+    _, held = _holds.pop(key, (None, ()))
     # A view can be made writable only after what it views: the chain was entered view first.
     for array in reversed(held):
         left = _needed.get(id(array), 0) - 1
@@ -73,8 +75,7 @@ def _give_back(array: np.ndarray) -> None:
 
 def release(nodes: list[Any]) -> None:
     """Give the learner's arrays back: these nodes need them no more."""
-    if _releases:
+    if _holds:
         for node in nodes:
-            finalizer = _releases.get(id(node))
-            if finalizer is not None:
-                finalizer()
+            if id(node) in _holds:
+                _let_go(id(node))

@@ -126,7 +126,7 @@ def binary(op: Op, compute: Callable[[Any, Any], Any] | None = None) -> tuple[An
 
 
 def of_one(op: Op, x: Any, attrs: dict[str, Any]) -> Any:
-    """``op(x, **attrs)``, for an op of one operand."""
+    """``op(x, **attrs)`` for an op of one operand, from a function that a learner calls."""
     if type(x) is not Tensor or observers or (unusual and not building.now.simple):
         return apply(op, x, **attrs)
     a = x._data
@@ -141,7 +141,7 @@ def of_one(op: Op, x: Any, attrs: dict[str, Any]) -> Any:
     needs = x.requires_grad
     if (not needs and x.op is None) or (unusual and not building.now.recording):
         return unrecorded(data)
-    return record(op, (x,), (a,), attrs, data, needs, FORWARD)
+    return record(op, (x,), (a,), attrs, data, needs, FORWARD, 3)
 
 
 class Unary(Op):
@@ -194,6 +194,12 @@ def in_place(op: Op, symbol: str) -> Callable[[Any, Any], Any]:
 def _product(a: Any, b: Any) -> Any:
     # Of matrices ``dot`` is the same product, and starts sooner.
     return a.dot(b) if a.ndim == b.ndim == 2 else np.matmul(a, b)
+
+
+def method(function: Callable[..., Any], name: str) -> None:
+    """Make ``function`` the method of that name itself, where the general one would only call it."""
+    if hasattr(Tensor, name):
+        setattr(Tensor, name, function)
 
 
 def install(ops: Any) -> None:

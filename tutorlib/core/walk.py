@@ -245,6 +245,8 @@ SYMBOLS = Domain(_see_symbols, _fit_symbol, builds=True)
 
 def seed_of(root: Any, cotangent: Any, what: str) -> Any:
     """The cotangent to start from, of the root's shape and dtype: an array for a tensor, a symbol for a symbol."""
+    if cotangent is None and isinstance(root, Tensor) and type(root._data) is np.ndarray and root._data.size == 1:
+        return np.ones(root._data.shape, root._data.dtype)
     shape = root.shape
     if cotangent is None:
         if None in shape or int(np.prod(shape)) != 1:

@@ -14,7 +14,7 @@ from tutorlib.core.backend import device_of, is_array, put, to_host
 from tutorlib.core.errors import DTypeError, OutOfBoundsError, ShapeError
 from tutorlib.core.graph import Op, Symbol, Var
 from tutorlib.core.operators import OPS
-from tutorlib.core.quick import of_one
+from tutorlib.core.quick import method, of_one
 from tutorlib.core.tensor import Tensor
 from tutorlib.ops.define import normalized_axes, public, register
 from tutorlib.ops.reduce import count
@@ -293,6 +293,9 @@ def getitem(x: Any, index: Any) -> Any:
         return of_one(_getitem, x, {"index": index if type(index) is tuple else (index,)})
     template, arrays = split_index(x, index)
     return _getitem(x, *arrays, index=template) if arrays else of_one(_getitem, x, {"index": template})
+
+
+method(getitem, "__getitem__")
 
 
 @public

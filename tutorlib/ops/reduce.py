@@ -12,7 +12,7 @@ from tutorlib.core.aval import AVal
 from tutorlib.core.errors import ShapeError
 from tutorlib.core.graph import Op
 from tutorlib.core.operators import OPS
-from tutorlib.core.quick import of_one
+from tutorlib.core.quick import method, of_one
 from tutorlib.ops.convert import cast
 from tutorlib.ops.define import hashable_axis, normalized_axes, public, register, result_dtype, single_axis
 from tutorlib.ops.elementwise import div, where
@@ -62,11 +62,14 @@ def reduction(
     op = register(Op(name, forward, infer, vjp, flags=flags, doc=doc))
 
     def call(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-        return of_one(op, x, {"axis": hashable_axis(axis), "keepdims": bool(keepdims)})
+        if axis is not None and type(axis) is not int:
+            axis = hashable_axis(axis)
+        return of_one(op, x, {"axis": axis, "keepdims": bool(keepdims)})
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = doc
     public(call, name)
+    method(call, name)
     return op
 
 

@@ -317,10 +317,9 @@ _ONES = {np.dtype(t): np.ones(_MANY_ROWS, t) for t in ("float32", "float64")}
 
 def _unbroadcast_forward(xp: Any, g: Any, like: Any) -> Any:
     extra = g.ndim - like.ndim
-    if xp is np and extra == 1 and g.shape[1:] == like.shape:  # a bias: what np.sum calls in the end
-        if g.ndim == 2 and g.dtype in _ONES and len(g) <= _MANY_ROWS:
-            return _ONES[g.dtype][: len(g)].dot(g)
-        return _add_up(g, 0)
+    if xp is np and extra == 1 and g.shape[1:] == like.shape:  # a bias
+        ones = _ONES.get(g.dtype) if g.ndim == 2 and len(g) <= _MANY_ROWS else None
+        return _add_up(g, 0) if ones is None else ones[: len(g)].dot(g)
     if extra > 0:
         g = xp.sum(g, axis=tuple(range(extra)))
     axes = tuple(i for i, (have, want) in enumerate(zip(g.shape, like.shape, strict=True)) if want == 1 and have != 1)

@@ -55,7 +55,7 @@ _add_up: Any = np.add.reduce
 def _mean_forward(xp: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     if xp is np and type(x) is np.ndarray and x.dtype.kind == "f" and x.dtype.itemsize >= 4:
         total = _add_up(x, axis, None, None, keepdims)  # what np.sum calls in the end
-        return total / (x.size if axis is None else _length(x, axis, "mean"))
+        return total / x.dtype.type(x.size if axis is None else _length(x, axis, "mean"))
     x = xp.asarray(x)
     return _narrowed(xp.sum(x, axis=axis, dtype=_wide(x), keepdims=keepdims) / _length(x, axis, "mean"), x)
 
