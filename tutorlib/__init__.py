@@ -57,6 +57,7 @@ _LAZY = {
     "nan_guard": "tutorlib.tools.nan_guard",
     "profile": "tutorlib.tools.profile",
     "load_graph": "tutorlib.tools.serialize",
+    "load_log": "tutorlib.compile.loaded_log",
     "load_values": "tutorlib.tools.serialize",
     "save_graph": "tutorlib.tools.serialize",
     "save_values": "tutorlib.tools.serialize",

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tutorlib.compile.graph_state import Exchange, GraphState
+from tutorlib.compile.log_data import write_log
 from tutorlib.compile.rule_table import ON_BY_DEFAULT, REWRITING, Near, Rule, active_rules
 from tutorlib.core import observe
 from tutorlib.core.backend import to_host
@@ -99,10 +102,7 @@ class RewriteLog:
 
     def goto(self, n: int) -> list[Symbol]:
         """The outputs as they stood after ``n`` steps (0: as written). They stay so until the next ``goto``."""
-        if not 0 <= n <= len(self.steps):
-            raise TutorlibError(
-                f"there is no step {n}: the log has {len(self.steps)}", fix=f"use 0 to {len(self.steps)}"
-            )
+        self._within(n)
         while self._at > n:
             self._at -= 1
             for exchange in reversed(self._exchanges[self._at]):
@@ -113,8 +113,21 @@ class RewriteLog:
             self._at += 1
         return list(self._graph.outputs)
 
+    def _within(self, n: int) -> None:
+        if not 0 <= n <= len(self.steps):
+            raise TutorlibError(
+                f"there is no step {n}: the log has {len(self.steps)}", fix=f"use 0 to {len(self.steps)}"
+            )
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write the log with all its graphs to a file (JSON; ``.json`` is added): ``tl.load_log(path)`` reads it.
+
+        Raises FileExistsError for a file that exists, unless ``overwrite``.
+        """
+        return write_log(self, path, overwrite)
+
     def to_json(self) -> list[dict[str, Any]]:
-        """The log as plain data, for saving: one entry a step, the graphs as debugprint text."""
+        """The steps as plain data, the graphs as debugprint text. ``save`` keeps the graphs themselves."""
         entries = []
         for step in self.steps:
             self.goto(step.n - 1)

@@ -88,10 +88,10 @@ class SourceLine:
 
 
 @lru_cache(maxsize=4096)
-def resolve(place: Mark | None) -> SourceLine | None:
-    """The SourceLine of a mark; None when the node was not made by a learner's line."""
-    if place is None:
-        return None
+def resolve(place: Mark | SourceLine | None) -> SourceLine | None:
+    """The SourceLine of a mark; None when the node was not made by a learner's line. One read from a file is itself."""
+    if place is None or isinstance(place, SourceLine):
+        return place
     code, offset = place
     for index, (line, end_line, column, end_column) in enumerate(code.co_positions()):
         if index == offset // 2:

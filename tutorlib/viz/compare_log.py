@@ -6,15 +6,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from tutorlib.compile.loaded_log import SavedLeaf
 from tutorlib.compile.rewrite import RewriteLog
 from tutorlib.compile.rule_table import rules
 from tutorlib.core.graph import Symbol, label
+from tutorlib.core.toposort import toposort
 from tutorlib.messages import message
 from tutorlib.viz.compare_clock import facts_of
 from tutorlib.viz.compare_match import Match, Side, match
 from tutorlib.viz.face import shorten
 from tutorlib.viz.graph_spec import spec_of
 from tutorlib.viz.model import Drawing, draw_graph
+from tutorlib.viz.spec import letter_of
 
 __all__ = ["LogSteps", "log_steps"]
 
@@ -43,9 +46,9 @@ class LogSteps:
         drawing.notes.clear()
         for name, thing in drawing.objects.items():
             shown = drawing.node(name)
-            kind = getattr(thing, "drawn_as", None)
-            if kind is not None:
-                shown["kind"] = kind
+            if isinstance(thing, SavedLeaf):
+                shown |= {"kind": thing.kind, "letter": letter_of(thing.kind, None)}
+                shown["label"] = shown["label"] if shown["name"] else message(f"widgets.kind_{thing.kind}")
             if shown["src"] is not None:
                 shown["src"] = {**shown["src"], "context": [shown["src"]["text"]], "at": 0}
         small = {n: a for n, a in drawing.arrays.items() if drawing.node(n)["kind"] == "constant" and a.size <= 6}
@@ -110,44 +113,53 @@ def _back_afterwards(log: RewriteLog) -> Iterator[None]:
 
 
 def log_steps(log: RewriteLog, chosen: range | None = None) -> LogSteps:
-    """Every rewrite of the log (or those numbered in `chosen`) as a step; step 0 is the whole of it."""
+    """Every rewrite of the log (or those numbered in `chosen`) as a step; step 0 is the whole of it.
+
+    After them come, in the same way, the rewrites inside each loop and branch.
+    """
     found = LogSteps()
-    tiers = {name: r.tier for name, r in rules().items()}
-    numbers = [n for n in (chosen or range(1, len(log) + 1)) if 1 <= n <= len(log)]
-    if len(numbers) > MOST:
-        found.notes.append(message("widgets.compare_steps_cut", shown=MOST, total=len(numbers)))
-        numbers = numbers[:MOST]
-    with _back_afterwards(log):
-        start = found.draw(log.goto(0), 500)
-        end = found.draw(log.goto(len(log)), 500)
-        whole = message("widgets.compare_whole")
-        found.add(
-            start, end, None, title=whole, says=message("widgets.compare_whole_says", n=len(log)), where="", why=""
-        )
-        large = len(start[1].nodes) > WHOLE
-        last: tuple[int, tuple[int, Drawing]] | None = (0, start)
-        for n in numbers:
-            step = log[n - 1]
-            outputs = log.goto(n - 1)
-            if large:
-                roots = _around(outputs, step.before)
-                before = found.draw(roots, NEAR)
-                roots = [step.after if v is step.before else v for v in roots]
-                log.goto(n)
-                after = found.draw(roots, NEAR)
-            else:
-                before = last[1] if last is not None and last[0] == n - 1 else found.draw(outputs, 500)
-                after = end if n == len(log) else found.draw(log.goto(n), 500)
-                last = (n, after)
-            source = step.source
-            where = message("widgets.compare_line", where=source.where, text=shorten(source.text, 80)) if source else ""
-            found.add(
-                before, after, (step.before, step.after), title=step.rule, says=step.says, where=where,
-                why=_why(step, tiers.get(step.rule)),
-            )  # fmt: skip
-        if large:
-            found.notes.append(message("widgets.compare_around"))
+    logs = [("", log)]
+    for inside, one in logs:
+        logs += [(f"{inside}{node.op.name}: ", inner) for node, inner in one.inside]
+    total = 0
+    for inside, one in logs:
+        numbers = [n for n in (chosen or range(1, len(one) + 1)) if 1 <= n <= len(one)]
+        total += len(numbers)
+        with _back_afterwards(one):
+            _add_steps(found, one, inside, numbers[: max(0, MOST - len(found.steps))])
+    if total > MOST:
+        found.notes.append(message("widgets.compare_steps_cut", shown=MOST, total=total))
     return found
+
+
+def _add_steps(found: LogSteps, log: RewriteLog, inside: str, numbers: Sequence[int]) -> None:
+    """The steps of one log, `inside` says of which loop or branch."""
+    tiers = {name: r.tier for name, r in rules().items()}
+    start = found.draw(log.goto(0), 500)
+    end = found.draw(log.goto(len(log)), 500)
+    whole = message("widgets.compare_whole_says", n=len(log))
+    found.add(start, end, None, title=inside + message("widgets.compare_whole"), says=whole, where="", why="")
+    large = len(start[1].nodes) > WHOLE
+    last = (0, start)
+    for n in numbers:
+        step = log[n - 1]
+        if large:
+            roots = _around(log.goto(n - 1), step.before)
+            before = found.draw(roots, NEAR)
+            log.goto(n)
+            after = found.draw([step.after if v is step.before else v for v in roots], NEAR)
+        else:
+            before = last[1] if last[0] == n - 1 else found.draw(log.goto(n - 1), 500)
+            after = end if n == len(log) else found.draw(log.goto(n), 500)
+            last = (n, after)
+        source = step.source
+        where = message("widgets.compare_line", where=source.where, text=shorten(source.text, 80)) if source else ""
+        found.add(
+            before, after, (step.before, step.after), title=inside + step.rule, says=step.says, where=where,
+            why=_why(step, tiers.get(step.rule)),
+        )  # fmt: skip
+    if large and message("widgets.compare_around") not in found.notes:
+        found.notes.append(message("widgets.compare_around"))
 
 
 def _why(step: Any, tier: str | None) -> str:
@@ -159,8 +171,6 @@ def _why(step: Any, tier: str | None) -> str:
 
 def _around(outputs: Sequence[Symbol], before: Symbol) -> list[Symbol]:
     """What uses `before`, and what uses that: the roots of a picture of its surroundings."""
-    from tutorlib.core.toposort import toposort
-
     order = toposort(outputs)
     wave = {id(before)}
     tops: list[Symbol] = [before]
