@@ -1,9 +1,10 @@
 // Saves a copy of a view: its picture as SVG or PNG, or the whole live view as a page of its own.
 import { h, s } from "./dom.js";
 
-const LOOK = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "stroke-linejoin",
-  "stroke-opacity", "opacity", "font-size", "font-weight", "font-family", "text-anchor", "text-decoration", "paint-order"];
-const KEPT = ["spec", "messages", "lang", "theme", "height", "selected", "step", "frame", "predict", "page", "_esm"];
+const LOOK = `fill,fill-opacity,stroke,stroke-width,stroke-dasharray,stroke-linecap,stroke-opacity,opacity,font-size,
+font-weight,font-family,text-anchor,text-decoration,paint-order`.split(/,\s*/);
+const KEPT = "spec,messages,lang,theme,height,selected,step,predict,page,_esm".split(",");
+const SVG = "image/svg+xml";
 const MARGIN = 12;
 const PIXELS = 2;
 
@@ -15,8 +16,7 @@ function pictureOf(svg, [width, height], paper) {
     const style = getComputedStyle(drawn[i]);
     if (style.display === "none" || node.matches(".tl-item")) return node.remove();
     for (const name of LOOK) node.setAttribute(name, style.getPropertyValue(name));
-    for (const name of ["class", "style", "role"]) node.removeAttribute(name);
-    return undefined;
+    return ["class", "style", "role"].forEach((name) => node.removeAttribute(name));
   });
   const [w, tall] = [width + 2 * MARGIN, height + 2 * MARGIN];
   const frame = { xmlns: svg.namespaceURI, viewBox: [-MARGIN, -MARGIN, w, tall].join(" "), width: w, height: tall };
@@ -25,15 +25,9 @@ function pictureOf(svg, [width, height], paper) {
   return { text: new XMLSerializer().serializeToString(copy), size: [w, tall] };
 }
 
-function download(name, blob) {
-  const link = h("a", { href: URL.createObjectURL(blob), download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1e4);
-}
-
 async function toPng({ text, size }) {
   const image = new Image();
-  image.src = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+  image.src = URL.createObjectURL(new Blob([text], { type: SVG }));
   await image.decode();
   const canvas = h("canvas", { width: size[0] * PIXELS, height: size[1] * PIXELS });
   canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
@@ -52,16 +46,20 @@ function pageOf(model, title) {
 /** The buttons: `svg` is the drawing, `size` its [width, height]. */
 export function exportPanel(model, t, svg, size, title) {
   const file = title.replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 40) || "graph";
+  const save = (end, content, type) => {
+    const link = h("a", { href: URL.createObjectURL(new Blob([content], { type })), download: `${file}.${end}` });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1e4);
+  };
   const paper = () => getComputedStyle(svg.closest(".tl-root")).backgroundColor;
   const choice = (id, onclick) => h("button", { type: "button", class: "tl-word", onclick }, t(id));
   const picture = () => pictureOf(svg, size, paper());
   return [
     h("h3", {}, t("ui_export")),
     h("div", { class: "tl-links" },
-      choice("ui_export_svg", () => download(`${file}.svg`, new Blob([picture().text], { type: "image/svg+xml" }))),
-      choice("ui_export_png", async () => download(`${file}.png`, await toPng(picture()))),
-      model.get("page") && model.get("_esm")
-        && choice("ui_export_html", () => download(`${file}.html`, new Blob([pageOf(model, title)], { type: "text/html" })))),
+      choice("ui_export_svg", () => save("svg", picture().text, SVG)),
+      choice("ui_export_png", async () => save("png", await toPng(picture()), "image/png")),
+      model.get("_esm") && choice("ui_export_html", () => save("html", pageOf(model, title), "text/html"))),
     h("p", { class: "tl-note tl-say" }, t("ui_export_note")),
   ];
 }
