@@ -14,7 +14,8 @@ from tutorlib import ops as _ops  # fills the op table
 from tutorlib.compile.function import Function, In, function
 from tutorlib.compile.ifelse import ifelse
 from tutorlib.compile.leaves import matrix, scalar, shared, symbol, tensor3, tensor4, vector
-from tutorlib.compile.rewrite import RewriteLog, RewriteStep, rewrite
+from tutorlib.compile.rewrite import rewrite
+from tutorlib.compile.rewrite_log import RewriteLog, RewriteStep
 from tutorlib.compile.rule_table import Rule, remove_rule, rule, rules, rules_off
 from tutorlib.compile.scan import scan
 from tutorlib.compile.trace import trace

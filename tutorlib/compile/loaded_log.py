@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tutorlib.compile.log_data import FORMAT, KIND
-from tutorlib.compile.rewrite import NearMiss, RewriteLog, RewriteStep
+from tutorlib.compile.rewrite_log import NearMiss, RewriteLog, RewriteStep
 from tutorlib.core.aval import AVal
 from tutorlib.core.building import Meta, building
 from tutorlib.core.errors import TutorlibError

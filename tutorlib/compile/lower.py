@@ -44,6 +44,7 @@ from tutorlib.compile.lower_rows import (
     lower_scatter,
     lower_softmax,
 )
+from tutorlib.compile.matching import made_by, nonpositive
 from tutorlib.core.graph import Node
 from tutorlib.ops.define import normalized_axes
 from tutorlib.ops.im2col import laid
@@ -77,7 +78,7 @@ def _matmul(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scrat
     if x.dtype != out.dtype or y.dtype != out.dtype or out.dtype.kind != "f":
         return None
     # np.dot reaches BLAS with less ado than np.matmul, where both mean the same.
-    name = "dot" if x.ndim <= 2 and y.ndim <= 2 and out.ndim and out.flags.c_contiguous else "matmul"
+    name = "dot" if x.ndim <= 2 and y.ndim <= 2 and out.flags.c_contiguous else "matmul"
     return [Bound(partial(DOT if name == "dot" else np.matmul, x, y, out), f"np.{name}({{0}}, {{1}}, out={{out}})")]
 
 
@@ -145,6 +146,26 @@ def _softplus(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scr
         Bound(partial(np.subtract, out, c, out), "np.subtract({out}, {tmp}[1], out={out})"),
         Bound(partial(CLIP, x, zero, infinity, y), "np.clip({0}, 0, np.inf, out={tmp}[0])"),
         Bound(partial(np.add, out, y, out), "np.add({out}, {tmp}[0], out={out})"),
+    ]
+
+
+def _log1p(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
+    (x,) = operands
+    exponential = made_by(node.inputs[0], "exp")
+    quick = exponential is not None and nonpositive(exponential.inputs[0])
+    if not quick or not isinstance(x, np.ndarray) or x.dtype != out.dtype or out.dtype.kind != "f":
+        return [Bound(partial(np.log1p, x, out), "np.log1p({0}, out={out})")]
+    # Of what lies between 0 and 1: as in ``_softplus``.
+    both = scratch((2, *out.shape), out.dtype)
+    u, c = both[0], both[1]
+    one = constant(1.0, x.dtype)
+    return [
+        Bound(partial(np.add, x, one, u), "np.add({0}, 1, out={tmp}[0])"),
+        Bound(partial(np.subtract, u, one, c), "np.subtract({tmp}[0], 1, out={tmp}[1])"),
+        Bound(partial(np.subtract, c, x, c), "np.subtract({tmp}[1], {0}, out={tmp}[1])"),
+        Bound(partial(np.true_divide, c, u, c), "np.divide({tmp}[1], {tmp}[0], out={tmp}[1])"),
+        Bound(partial(np.log, u, out), "np.log({tmp}[0], out={out})"),
+        Bound(partial(np.subtract, out, c, out), "np.subtract({out}, {tmp}[1], out={out})"),
     ]
 
 
@@ -299,6 +320,7 @@ LOWERING: dict[str, Callable[[Node, Sequence[Any], np.ndarray, Scratch], list[Bo
     "relu": _relu,
     "sigmoid": _sigmoid,
     "softplus": _softplus,
+    "log1p": _log1p,
     "where": _where,
     "sum": _sum,
     "mean": _mean,

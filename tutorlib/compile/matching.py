@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
+import math
+import threading
 from typing import Any
 
 import numpy as np
 
 from tutorlib.core.backend import to_host
 from tutorlib.core.graph import Constant, Node, Symbol
+
+
+class Looking(threading.local):
+    """The graph that rules look at now, for those that must know who else uses a value; None outside rewriting."""
+
+    graph: Any = None
+
+
+looking = Looking()
+
+
+def users(var: Symbol) -> list[Node | None]:
+    """What uses ``var`` in the graph that is being rewritten: nodes, once for each operand it is, and None for each
+    result."""
+    return list(looking.graph.uses(var)) if looking.graph is not None else []
+
+
+def used_once(var: Symbol) -> bool:
+    """Whether replacing the one use of ``var`` makes what computed it superfluous."""
+    return var.node is not None and len(users(var)) == 1
+
+
+def size_of(var: Symbol) -> int | None:
+    """The number of elements, where it is known."""
+    return math.prod(var.shape) if var.aval.known else None  # type: ignore[arg-type]
 
 
 def made_by(var: Any, *ops: str) -> Node | None:
@@ -32,6 +59,20 @@ def is_scalar(var: Any, value: float) -> bool:
     """Whether ``var`` is a constant equal to ``value`` in every element."""
     found = scalar_value(var)
     return found is not None and found == value and not (found == 0 and np.signbit(found) != np.signbit(value))
+
+
+def nonpositive(var: Any) -> bool:
+    """Whether ``var`` surely holds nothing above 0: −x², −|x| and their multiples."""
+    node = made_by(var, "neg", "mul")
+    if node is None:
+        return False
+    if node.op.name == "neg":
+        return made_by(node.inputs[0], "square", "abs", "relu") is not None
+    for number, rest in (node.inputs, node.inputs[::-1]):
+        value = scalar_value(number)
+        if isinstance(value, int | float) and value < 0:
+            return made_by(rest, "square", "abs", "relu") is not None
+    return False
 
 
 def keeps(var: Symbol, node: Node) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 
 from tutorlib.compile.graph_state import GraphState
 from tutorlib.compile.regions import STRETCH, SUMS, Region, find_regions, shape_when_built
-from tutorlib.compile.rewrite import RewriteLog, RewriteStep
+from tutorlib.compile.rewrite_log import RewriteLog, RewriteStep
 from tutorlib.compile.rule_table import Rule, active_rules
 from tutorlib.compile.subgraph import Subgraph, as_outputs, closed
 from tutorlib.core.aval import AVal

@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
-from tutorlib.compile import rules_algebra, rules_basic, rules_fold, rules_fused, rules_passes, rules_stable
+from tutorlib.compile import (
+    rules_algebra,
+    rules_basic,
+    rules_collect,
+    rules_factors,
+    rules_fold,
+    rules_fused,
+    rules_matmul,
+    rules_passes,
+    rules_stable,
+)
 from tutorlib.compile.graph_state import GraphState
 from tutorlib.compile.passes import passes, record
 from tutorlib.compile.prepare import plainly, prepared
 from tutorlib.compile.regions import Region
-from tutorlib.compile.rewrite import RewriteLog, rewritten_graph
+from tutorlib.compile.rewrite import rewritten_graph
+from tutorlib.compile.rewrite_log import RewriteLog
 from tutorlib.compile.verify import check_step
 from tutorlib.core.graph import Node, Symbol
 from tutorlib.core.toposort import toposort
 
 # In the order they run; importing them enters their rules.
-RULE_MODULES = (rules_basic, rules_stable, rules_fold, rules_algebra, rules_fused, rules_passes)
+RULE_MODULES = (
+    rules_basic,
+    rules_stable,
+    rules_fold,
+    rules_algebra,
+    rules_matmul,
+    rules_factors,
+    rules_collect,
+    rules_fused,
+    rules_passes,
+)
 
 
 def rewritten(roots: list[Symbol], mode: str | None) -> tuple[list[Symbol], RewriteLog]:

@@ -2,189 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
-from tutorlib.compile.graph_state import Exchange, GraphState
-from tutorlib.compile.log_data import write_log
+from tutorlib.compile.graph_state import GraphState
+from tutorlib.compile.matching import looking
+from tutorlib.compile.merge import Merge
+from tutorlib.compile.rewrite_log import RewriteLog, RewriteStep
 from tutorlib.compile.rule_table import ON_BY_DEFAULT, REWRITING, Near, Rule, active_rules
 from tutorlib.core import observe
-from tutorlib.core.backend import to_host
 from tutorlib.core.building import Meta, building
-from tutorlib.core.debugprint import debugprint
 from tutorlib.core.dispatch import as_symbol
 from tutorlib.core.errors import TutorlibError, shape_text
-from tutorlib.core.graph import Constant, Node, Symbol, label
-from tutorlib.core.source import SourceLine
+from tutorlib.core.graph import Constant, Node, Symbol
 
-
-@dataclass(frozen=True)
-class RewriteStep:
-    """One rewrite.
-
-    ``n``: its number, from 1; ``rule``: the rule's name; ``says``: its equation; ``before`` and ``after``: symbols;
-    ``source``: the learner's line of what was replaced; ``check``: the largest difference found, None if not checked.
-    """
-
-    n: int
-    rule: str
-    says: str
-    before: Symbol
-    after: Symbol
-    source: SourceLine | None
-    check: float | None = None
-
-    def __repr__(self) -> str:
-        where = f" at {self.source.where}" if self.source is not None else ""
-        return f"<step {self.n}, {self.rule}: {self.says}{where}>"
-
-
-class RewriteLog:
-    """All steps from the graph as written to the graph that runs; any state in between can be looked at.
-
-    >>> import tutorlib as tl
-    >>> x = tl.vector("x")
-    >>> f = tl.function([x], tl.log(1 + tl.exp(x)) * 1)
-    >>> [step.rule for step in f.log]
-    ['times_one', 'log_of_one_plus_exp']
-    >>> [v.node.op.name for v in f.log.goto(0)], [v.node.op.name for v in f.log.goto(2)]
-    (['mul'], ['softplus'])
-
-    Attributes: ``steps``; ``near``, rules that nearly held; ``inside``, of each loop and branch whose own graph was
-    rewritten: its node, and the log of that graph.
-    """
-
-    def __init__(self, graph: GraphState) -> None:
-        self._graph = graph
-        self._exchanges: list[list[Exchange]] = []
-        self._at = 0
-        self._runs = 0
-        self.steps: list[RewriteStep] = []
-        self.near: list[NearMiss] = []
-        self.inside: list[tuple[Node, RewriteLog]] = []
-
-    def enter_inside(self, node: Node, log: RewriteLog) -> None:
-        """Keep the log of a graph inside ``node``, if anything was done there."""
-        if log.steps or log.inside:
-            self.inside.append((node, log))
-
-    @property
-    def at(self) -> int:
-        """After how many steps the graph stands now."""
-        return self._at
-
-    def add(self, step: RewriteStep, exchange: Exchange) -> None:
-        """Enter a step that was just done."""
-        self.add_pass(step, [exchange])
-        self._runs = self._at
-
-    def add_pass(self, step: RewriteStep, exchanges: list[Exchange]) -> None:
-        """Enter a step that shows what runs together. The graph that runs is the one before it."""
-        self.steps.append(step)
-        self._exchanges.append(exchanges)
-        self._at = len(self.steps)
-
-    def rest(self) -> None:
-        """Back to the graph that runs, wherever ``goto`` went."""
-        if self._at != self._runs:
-            self.goto(self._runs)
-
-    def near_miss(self, r: Rule, node: Node, why: str) -> None:
-        miss = NearMiss(r.name, node.outputs[0], why)
-        if not any(m.rule == miss.rule and m.at is miss.at for m in self.near):
-            self.near.append(miss)
-
-    def goto(self, n: int) -> list[Symbol]:
-        """The outputs as they stood after ``n`` steps (0: as written). They stay so until the next ``goto``."""
-        self._within(n)
-        while self._at > n:
-            self._at -= 1
-            for exchange in reversed(self._exchanges[self._at]):
-                self._graph.undo(exchange)
-        while self._at < n:
-            for exchange in self._exchanges[self._at]:
-                self._graph.apply(exchange)
-            self._at += 1
-        return list(self._graph.outputs)
-
-    def _within(self, n: int) -> None:
-        if not 0 <= n <= len(self.steps):
-            raise TutorlibError(
-                f"there is no step {n}: the log has {len(self.steps)}", fix=f"use 0 to {len(self.steps)}"
-            )
-
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Write the log with all its graphs to a file (JSON; ``.json`` is added): ``tl.load_log(path)`` reads it.
-
-        Raises FileExistsError for a file that exists, unless ``overwrite``.
-        """
-        return write_log(self, path, overwrite)
-
-    def to_json(self) -> list[dict[str, Any]]:
-        """The steps as plain data, the graphs as debugprint text. ``save`` keeps the graphs themselves."""
-        entries = []
-        for step in self.steps:
-            self.goto(step.n - 1)
-            before = debugprint(step.before)
-            self.goto(step.n)
-            entries.append(
-                {
-                    "n": step.n,
-                    "rule": step.rule,
-                    "says": step.says,
-                    "before": before,
-                    "after": debugprint(step.after),
-                    "where": step.source.where if step.source is not None else None,
-                    "check": step.check,
-                }
-            )
-        self.rest()
-        return entries
-
-    @property
-    def rewrites(self) -> int:
-        """How many steps rewrite the graph; those after them join what is left into passes."""
-        return self._runs
-
-    @property
-    def graph(self) -> GraphState:
-        """The graph that the steps change."""
-        return self._graph
-
-    def __len__(self) -> int:
-        return len(self.steps)
-
-    def __iter__(self) -> Iterator[RewriteStep]:
-        return iter(self.steps)
-
-    def __getitem__(self, i: int) -> RewriteStep:
-        return self.steps[i]
-
-    def __repr__(self) -> str:
-        lines = [f"{step.n:>3}  {step.rule:<24} {step.says}" for step in self.steps]
-        for node, log in self.inside:
-            where = f" at {node.source.where}" if node.source is not None else ""
-            lines.append(f"inside {node.op.name}{where}:")
-            lines += [f"  {line}" for line in repr(log).splitlines()]
-        return "\n".join(lines) if lines else "<no rewrite applied>"
-
-
-@dataclass(frozen=True)
-class NearMiss:
-    """A rule that nearly held: its name, the variable it looked at, and why it was left alone."""
-
-    rule: str
-    at: Symbol
-    why: str
-
-    def __repr__(self) -> str:
-        return f"<{self.rule} left {label(self.at)} alone: {self.why}>"
+# What so many nodes use is no clue to any of them.
+MANY = 20
+Check = Callable[[Symbol, Symbol], float]
 
 
 class WrongRewriteError(TutorlibError, AssertionError):
@@ -193,7 +28,7 @@ class WrongRewriteError(TutorlibError, AssertionError):
 
 def rewrite(
     outputs: Iterable[Symbol],
-    check: Callable[[Symbol, Symbol], float] | None = None,
+    check: Check | None = None,
     allow: Iterable[str] = ON_BY_DEFAULT,
     rounds: int = 8,
 ) -> tuple[list[Symbol], RewriteLog]:
@@ -213,80 +48,134 @@ def rewrite(
 
 def rewritten_graph(
     outputs: Iterable[Symbol],
-    check: Callable[[Symbol, Symbol], float] | None = None,
+    check: Check | None = None,
     allow: Iterable[str] = ON_BY_DEFAULT,
     rounds: int = 8,
 ) -> RewriteLog:
     """As ``rewrite``: the log, with the graph in it."""
     graph = GraphState(outputs)
     log = RewriteLog(graph)
-    by_tier = _by_tier(active_rules(tuple(allow)))
-    work = _Work(graph, log, check)
-    # The first round looks at every node; later ones only at what has changed since the tier last ran.
-    everything = graph.nodes()
-    unseen = dict.fromkeys(REWRITING, everything)
-    for _ in range(rounds):
-        before = len(log)
-        _merge(graph, log, work.touch)
-        for tier in REWRITING:
-            work.run(unseen[tier] + work.changed_since(tier), by_tier[tier])
-            unseen[tier] = []
-        if len(log) == before:
+    table = _Table(active_rules(tuple(allow)))
+    work = _Work(graph, log, check, table)
+    merge = Merge(graph, work.merged)
+    # Every node is looked at once; after that only what has changed since it was looked at last.
+    nodes = graph.nodes()
+    unseen = table.by_tier(nodes)
+    merge.run(nodes)
+    for number in range(rounds):
+        if number and not merge_again(merge, work):
             break
+        for tier in REWRITING:
+            work.run(unseen[tier] + work.changed_since(tier), tier)
+            unseen[tier] = []
     return log
 
 
-def _by_tier(active: Iterable[Rule]) -> dict[str, dict[str, list[Rule]]]:
-    """The rules by tier and by op; a rule for any op ("*") stands last with every op that has rules, and alone."""
-    result: dict[str, dict[str, list[Rule]]] = {tier: {} for tier in REWRITING}
-    general: dict[str, list[Rule]] = {tier: [] for tier in REWRITING}
-    for r in active:
-        for op in r.ops if r.tier in general else ():
-            (general[r.tier] if op == "*" else result[r.tier].setdefault(op, [])).append(r)
-    for tier, by_op in result.items():
-        for found in by_op.values():
-            found += general[tier]
-        if general[tier]:
-            by_op["*"] = general[tier]
-    return result
+def merge_again(merge: Merge, work: _Work) -> bool:
+    """Merge what has changed since the last time, and what changes by it; whether anything has changed."""
+    changed = anything = work.changed_since("merge")
+    while changed:
+        merge.run(changed)
+        changed = work.changed_since("merge")
+    return bool(anything)
+
+
+class _Table:
+    """Which rules of a tier to ask about a node: found once for each kind of node, its op and what its operands are."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._rules = [r for r in rules if r.tier in REWRITING]
+        self._ops = {op for r in self._rules for op in r.ops}
+        self._known: dict[Any, dict[str, tuple[Rule, ...]]] = {}
+
+    def of(self, node: Node) -> dict[str, tuple[Rule, ...]]:
+        """The rules for a node by tier; tiers without one are left out."""
+        kinds = [_kind(v) for v in node.inputs]
+        key = (node.op.name, *kinds)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._of_kind(node.op.name, kinds)
+        return found
+
+    def _of_kind(self, op: str, kinds: Sequence[str]) -> dict[str, tuple[Rule, ...]]:
+        found: dict[str, tuple[Rule, ...]] = {}
+        for tier in REWRITING:
+            fits = [r for r in self._rules if r.tier == tier and r.fits(kinds)]
+            mine = [r for r in fits if op in r.ops] + [r for r in fits if "*" in r.ops]
+            if mine:
+                found[tier] = tuple(mine)
+        return found
+
+    def by_tier(self, nodes: Iterable[Node]) -> dict[str, list[Node]]:
+        """The nodes that each tier has rules for."""
+        result: dict[str, list[Node]] = {tier: [] for tier in REWRITING}
+        for node in nodes:
+            for tier in self.of(node):
+                result[tier].append(node)
+        return result
+
+
+def _kind(var: Symbol) -> str:
+    """What an operand is to a rule: the op that made it, "number" or "array" for a constant, "leaf"."""
+    node = var.node
+    if node is not None:
+        return node.op.name
+    if isinstance(var, Constant):
+        return "array" if var.ndim else "number"
+    return "leaf"
 
 
 class _Work:
     """Applies rules to nodes until nothing changes, and remembers what did change for the tiers that come after."""
 
-    def __init__(self, graph: GraphState, log: RewriteLog, check: Callable[[Symbol, Symbol], float] | None) -> None:
-        self._graph, self._log, self._check = graph, log, check
+    def __init__(self, graph: GraphState, log: RewriteLog, check: Check | None, table: _Table) -> None:
+        self._graph, self._log, self._check, self._table = graph, log, check, table
         self._changed: list[Node] = []
-        self._seen_by_tier = dict.fromkeys(REWRITING, 0)
+        self._seen_by = dict.fromkeys((*REWRITING, "merge"), 0)
 
-    def touch(self, node: Node) -> None:
+    def merged(self, node: Node, old: Symbol, kept: Symbol) -> None:
+        """Put the same result of an equal node in the place of one."""
+        users = self._graph.users(old)
+        if users or self._graph.uses(old):
+            _record(self._graph, self._log, "merge", f"two equal {node.op.name} are one", old, kept, None)
+            for user in users:
+                self._touch(user)
+            self._used_less(node)
+
+    def _touch(self, node: Node) -> None:
         """A node's surroundings have changed: rules may hold for it, its users and theirs that did not before."""
         level = [node]
         for _ in range(3):
             self._changed += level
             level = [user for n in level for v in n.outputs for user in self._graph.users(v)]
 
-    def changed_since(self, tier: str) -> list[Node]:
-        """What has changed since this was asked for the tier last."""
-        start, self._seen_by_tier[tier] = self._seen_by_tier[tier], len(self._changed)
+    def _used_less(self, gone: Node) -> None:
+        """What a node that went away had used is used by fewer now, which some rules wait for."""
+        for var in gone.inputs:
+            if var.node is not None:
+                self._changed += self._graph.users(var)
+
+    def changed_since(self, who: str) -> list[Node]:
+        """What has changed since a tier (or the merging) asked for it last."""
+        start, self._seen_by[who] = self._seen_by[who], len(self._changed)
         return list({id(node): node for node in self._changed[start:]}.values())
 
-    def run(self, nodes: list[Node], by_op: dict[str, list[Rule]]) -> None:
-        if not by_op:
-            return
-        general = by_op.get("*", [])
-        todo = deque(node for node in nodes if node.op.name in by_op or general)
+    def run(self, nodes: Sequence[Node], tier: str) -> None:
+        """Apply the rules of a tier to ``nodes`` and to all that changes by it."""
+        rules_of, alive = self._table.of, self._graph.alive
+        todo = deque(nodes)
         waiting = {id(node) for node in todo}
         budget = 200 + 20 * len(todo)
-        before = building.meta
+        before, looking.graph = building.meta, self._graph
         try:
             while todo:
                 node = todo.popleft()
                 waiting.discard(id(node))
-                if len(node.outputs) != 1 or not self._graph.alive(node):
+                rules = rules_of(node).get(tier)
+                if rules is None or len(node.outputs) != 1 or not alive(node):
                     continue
                 building.meta = Meta("rewrite", node.origin or node, node.scope)
-                for r in by_op.get(node.op.name, general):
+                for r in rules:
                     after = self._applied(r, node)
                     if after is None or after is node.outputs[0]:
                         continue
@@ -298,12 +187,12 @@ class _Work:
                     start = len(self._changed)
                     self._replace(r, node, after)
                     for again in self._changed[start:]:
-                        if id(again) not in waiting and (again.op.name in by_op or general):
+                        if id(again) not in waiting:
                             waiting.add(id(again))
                             todo.append(again)
                     break
         finally:
-            building.meta = before
+            building.meta, looking.graph = before, None
 
     def _replace(self, r: Rule, node: Node, after: Symbol) -> None:
         old = node.outputs[0]
@@ -313,8 +202,15 @@ class _Work:
         made = [after.node] if after.node is not None else []
         made += [v.node for n in made for v in n.inputs if v.node is not None]
         self._changed += made
+        # Others that use the same operands may now find what they wait for.
+        for var in {id(v): v for n in made for v in n.inputs if v.node is not None}.values():
+            beside = self._graph.users(var)
+            if len(beside) <= MANY:
+                self._changed += beside
+                self._changed += [user for n in beside for v in n.outputs for user in self._graph.users(v)]
         for user in users:
-            self.touch(user)
+            self._touch(user)
+        self._used_less(node)
 
     def _applied(self, r: Rule, node: Node) -> Symbol | None:
         found = r.apply(node)
@@ -347,49 +243,3 @@ def _record(
     log.add(step, graph.exchange(old, after))
     if observe.observers:
         observe.tell("on_rewrite", step)
-
-
-def frozen(value: Any) -> Any:
-    """An attribute in a form that can be compared and hashed: slices are neither on every Python."""
-    if isinstance(value, slice):
-        return ("slice", value.start, value.stop, value.step)
-    if isinstance(value, tuple | list):
-        return tuple(map(frozen, value))
-    return (type(value).__name__, value)
-
-
-def constant_key(constant: Constant) -> Any:
-    """What two constants have in common exactly if they are the same: kind and bytes; large arrays are told by
-    identity."""
-    value = constant.value
-    if constant.aval.weak:
-        return ("weak", type(value).__name__, repr(value))
-    if getattr(value, "nbytes", 1 << 20) > 4096:
-        return id(constant)
-    host = np.ascontiguousarray(to_host(value))
-    return ("array", str(host.dtype), host.shape, host.tobytes())
-
-
-def _merge(graph: GraphState, log: RewriteLog, touch: Callable[[Node], None]) -> None:
-    """Equal nodes become one: same op, same attributes, same inputs."""
-    seen: dict[Any, Node] = {}
-    same: dict[int, Any] = {}
-
-    def key_of(var: Symbol) -> Any:
-        return same.get(id(var)) or (constant_key(var) if isinstance(var, Constant) else id(var))
-
-    for node in graph.nodes():
-        attrs = tuple(sorted((name, frozen(value)) for name, value in node.attrs.items()))
-        try:
-            key = (node.op.name, id(node.op), attrs, tuple(map(key_of, node.inputs)))
-            first = seen.setdefault(key, node)
-        except TypeError:
-            continue
-        if first is node:
-            continue
-        for old, kept in zip(node.outputs, first.outputs, strict=True):
-            if graph.uses.get(id(old)):
-                for user in graph.users(old):
-                    touch(user)
-                _record(graph, log, "merge", f"two equal {node.op.name} are one", old, kept, None)
-            same[id(old)] = key_of(kept)

@@ -12,7 +12,7 @@ The rules themselves are in the modules ``rules_…``; ``tl.rules()`` lists them
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -33,7 +33,8 @@ class Rule:
     ``name``; ``ops``: names of the ops it looks at; ``tier``: when it runs; ``safety``: "exact" (same value, or one
     nearer the truth), "reassociates" (same up to rounding), "nan_unsafe" (differs where NaN or inf occur),
     "shape_unsafe" (assumes shapes that are not proved); ``says``: its equation; ``apply(node)``: the replacement of the
-    node's output or None; in tier "fuse" whether the node may run together with others.
+    node's output or None; in tier "fuse" whether the node may run together with others. ``of``: what some operands must
+    be for it to be asked at all.
     """
 
     name: str
@@ -42,6 +43,11 @@ class Rule:
     safety: str
     says: str
     apply: Callable[[Node], Any]
+    of: tuple[str, ...] = ()
+
+    def fits(self, kinds: Sequence[str]) -> bool:
+        """Whether operands of these kinds (see ``rule``) are what it asks for."""
+        return all(any(kind in kinds for kind in wanted.split()) for wanted in self.of)
 
     def __repr__(self) -> str:
         return f"<rule {self.name}: {self.says} ({self.tier}, {self.safety})>"
@@ -54,9 +60,16 @@ ON_BY_DEFAULT = ("exact", "reassociates")
 
 
 def rule(
-    *ops: str, says: str, tier: str = "basic", safety: str = "exact"
+    *ops: str, says: str, tier: str = "basic", safety: str = "exact", of: Sequence[str] = ()
 ) -> Callable[[Callable[[Node], Any]], Callable[[Node], Any]]:
     """Make a function a rewrite rule for nodes of the given ops.
+
+    Args:
+        ops: names of ops; "*" for all.
+        says: its equation.
+        tier: when it runs; safety: what it may change (see ``Rule``).
+        of: saves time, nothing more: the rule is asked only about nodes some operand of which was made by the op named;
+            "number" and "array" stand for constants, "exp log" for either. Of several entries each must hold.
 
     Raises TutorlibError for an unknown tier or safety, or a name that is taken by another module's rule.
 
@@ -78,7 +91,7 @@ def rule(
         before = _RULES.get(name)
         if before is not None and before.apply.__module__ != function.__module__:
             raise TutorlibError(f"a rule called {name!r} exists already", fix="give the function another name")
-        _RULES[name] = Rule(name, ops, tier, safety, says, function)
+        _RULES[name] = Rule(name, ops, tier, safety, says, function, tuple(of))
         return function
 
     return register

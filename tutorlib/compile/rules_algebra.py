@@ -7,6 +7,7 @@ from typing import Any
 
 from tutorlib.compile.matching import keeps, made_by, scalar_value
 from tutorlib.compile.rule_table import rule
+from tutorlib.compile.rules_factors import number_and_rest
 from tutorlib.core.graph import Constant, Node
 from tutorlib.core.operators import OPS
 
@@ -17,26 +18,7 @@ def _weak_number(var: Any) -> float | None:
     return value if isinstance(var, Constant) and var.aval.weak and isinstance(value, int | float) else None
 
 
-def _number_and_rest(node: Node) -> tuple[float, Any] | None:
-    x, y = node.inputs
-    for number, rest in ((_weak_number(x), y), (_weak_number(y), x)):
-        if number is not None and keeps(rest, node):
-            return number, rest
-    return None
-
-
-@rule("mul", tier="algebra", safety="reassociates", says="a · (b · x) = (a·b) · x")
-def join_factors(node: Node) -> Any:
-    outer = _number_and_rest(node)
-    inner_node = made_by(outer[1], "mul") if outer is not None else None
-    inner = _number_and_rest(inner_node) if inner_node is not None else None
-    if outer is None or inner is None or node.outputs[0].dtype.kind != "f":
-        return None
-    product = float(outer[0]) * float(inner[0])
-    return OPS.mul(inner[1], product) if math.isfinite(product) and product else None
-
-
-@rule("div", tier="algebra", says="x / 2ⁿ = x · 2⁻ⁿ")
+@rule("div", tier="algebra", says="x / 2ⁿ = x · 2⁻ⁿ", of=("number",))
 def divide_by_power_of_two(node: Node) -> Any:
     x, y = node.inputs
     number = _weak_number(y)
@@ -52,23 +34,23 @@ def plus_itself(node: Node) -> Any:
     return OPS.mul(x, 2.0) if x is y and x.dtype.kind == "f" else None
 
 
-@rule("mul", tier="algebra", says="(−x) · (−y) = x · y")
+@rule("mul", tier="algebra", says="(−x) · (−y) = x · y", of=("neg",))
 def both_negative(node: Node) -> Any:
     x, y = (made_by(v, "neg") for v in node.inputs)
     return OPS.mul(x.inputs[0], y.inputs[0]) if x is not None and y is not None else None
 
 
-@rule("sub", tier="algebra", says="x − (−a) · y = x + a · y")
+@rule("sub", tier="algebra", says="x − (−a) · y = x + a · y", of=("mul",))
 def minus_negative_product(node: Node) -> Any:
     x, y = node.inputs
     product = made_by(y, "mul")
-    found = _number_and_rest(product) if product is not None else None
+    found = number_and_rest(product) if product is not None else None
     if found is None or found[0] >= 0 or not (y.aval.known or y.ndim == x.ndim):
         return None
     return OPS.add(x, OPS.mul(found[1], -found[0]))
 
 
-@rule("exp", tier="algebra", safety="nan_unsafe", says="e^(log x) = x")
+@rule("exp", tier="algebra", safety="nan_unsafe", says="e^(log x) = x", of=("log",))
 def exp_of_log(node: Node) -> Any:
     inner = made_by(node.inputs[0], "log")
     return inner.inputs[0] if inner is not None else None
@@ -80,7 +62,7 @@ def minus_itself(node: Node) -> Any:
     return OPS.zeros_like(x) if x is y else None
 
 
-@rule("mul", tier="algebra", safety="nan_unsafe", says="x · 0 = 0")
+@rule("mul", tier="algebra", safety="nan_unsafe", says="x · 0 = 0", of=("number array",))
 def times_zero(node: Node) -> Any:
     x, y = node.inputs
     if scalar_value(y) == 0 and keeps(x, node):

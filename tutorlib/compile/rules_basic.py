@@ -14,7 +14,7 @@ from tutorlib.core.walk import shape_source
 _STRETCHES = Near("the constant stretches the other operand to a larger shape, or widens its dtype")
 
 
-@rule("mul", says="x · 1 = x")
+@rule("mul", says="x · 1 = x", of=("number array",))
 def times_one(node: Node) -> Any:
     for x, one in (node.inputs, node.inputs[::-1]):
         if is_scalar(one, 1):
@@ -22,7 +22,7 @@ def times_one(node: Node) -> Any:
     return None
 
 
-@rule("safe_mul", says="g · x needs no mask where g is a number but 0, or x a finite number")
+@rule("safe_mul", says="g · x needs no mask where g is a number but 0, or x a finite number", of=("number array",))
 def mask_not_needed(node: Node) -> Any:
     g, x = node.inputs
     number, factor = scalar_value(g), scalar_value(x)
@@ -30,7 +30,7 @@ def mask_not_needed(node: Node) -> Any:
     return OPS.mul(g, x) if needless else None
 
 
-@rule("safe_div", says="g / x needs no mask where g is a number but 0, or x one")
+@rule("safe_div", says="g / x needs no mask where g is a number but 0, or x one", of=("number array",))
 def mask_not_needed_in_quotient(node: Node) -> Any:
     g, x = node.inputs
     number, divisor = scalar_value(g), scalar_value(x)
@@ -38,7 +38,7 @@ def mask_not_needed_in_quotient(node: Node) -> Any:
     return OPS.div(g, x) if needless else None
 
 
-@rule("add", says="x + 0 = x")
+@rule("add", says="x + 0 = x", of=("number array",))
 def plus_zero(node: Node) -> Any:
     for x, zero in (node.inputs, node.inputs[::-1]):
         if is_scalar(zero, 0):
@@ -46,19 +46,19 @@ def plus_zero(node: Node) -> Any:
     return None
 
 
-@rule("sub", says="x − 0 = x")
+@rule("sub", says="x − 0 = x", of=("number array",))
 def minus_zero(node: Node) -> Any:
     x, y = node.inputs
     return x if is_scalar(y, 0) and keeps(x, node) else None
 
 
-@rule("div", says="x / 1 = x")
+@rule("div", says="x / 1 = x", of=("number array",))
 def over_one(node: Node) -> Any:
     x, y = node.inputs
     return x if is_scalar(y, 1) and keeps(x, node) else None
 
 
-@rule("mul", says="x · (−1) = −x")
+@rule("mul", says="x · (−1) = −x", of=("number array",))
 def times_minus_one(node: Node) -> Any:
     x, y = node.inputs
     if is_scalar(y, -1) and keeps(x, node):
@@ -66,13 +66,13 @@ def times_minus_one(node: Node) -> Any:
     return OPS.neg(y) if is_scalar(x, -1) and keeps(y, node) else None
 
 
-@rule("neg", says="−(−x) = x")
+@rule("neg", says="−(−x) = x", of=("neg",))
 def double_negation(node: Node) -> Any:
     inner = made_by(node.inputs[0], "neg")
     return inner.inputs[0] if inner is not None else None
 
 
-@rule("add", says="x + (−y) = x − y")
+@rule("add", says="x + (−y) = x − y", of=("neg",))
 def plus_negative(node: Node) -> Any:
     x, y = node.inputs
     if (right := made_by(y, "neg")) is not None:
@@ -82,20 +82,20 @@ def plus_negative(node: Node) -> Any:
     return None
 
 
-@rule("sub", says="x − (−y) = x + y")
+@rule("sub", says="x − (−y) = x + y", of=("neg",))
 def minus_negative(node: Node) -> Any:
     x, y = node.inputs
     inner = made_by(y, "neg")
     return OPS.add(x, inner.inputs[0]) if inner is not None else None
 
 
-@rule("neg", says="−(x − y) = y − x")
+@rule("neg", says="−(x − y) = y − x", of=("sub",))
 def negative_difference(node: Node) -> Any:
     inner = made_by(node.inputs[0], "sub")
     return OPS.sub(inner.inputs[1], inner.inputs[0]) if inner is not None else None
 
 
-@rule("pow", says="x² = square(x), x¹ = x, x⁻¹ = 1/x")
+@rule("pow", says="x² = square(x), x¹ = x, x⁻¹ = 1/x", of=("number array",))
 def small_power(node: Node) -> Any:
     x, p = node.inputs
     if x.dtype.kind != "f" or x.dtype != node.outputs[0].dtype or p.ndim:
@@ -118,7 +118,7 @@ def cast_to_itself(node: Node) -> Any:
     return x if x.dtype == node.outputs[0].dtype and not x.aval.weak else None
 
 
-@rule("reshape", says="a reshape of a reshape is one reshape")
+@rule("reshape", says="a reshape of a reshape is one reshape", of=("reshape reshape_like expand_dims squeeze",))
 def reshape_twice(node: Node) -> Any:
     inner = made_by(node.inputs[0], "reshape", "reshape_like", "expand_dims", "squeeze")
     return OPS.reshape(inner.inputs[0], node.attrs["shape"]) if inner is not None else None
@@ -138,7 +138,7 @@ def shape_it_has(node: Node) -> Any:
     return x if known and x.dtype == out.dtype and not x.aval.weak else None
 
 
-@rule("transpose", says="a transpose of a transpose is one transpose")
+@rule("transpose", says="a transpose of a transpose is one transpose", of=("transpose",))
 def transpose_twice(node: Node) -> Any:
     inner = made_by(node.inputs[0], "transpose")
     if inner is None:
@@ -151,19 +151,19 @@ def transpose_of_nothing(node: Node) -> Any:
     return node.inputs[0] if node.attrs["axes"] == tuple(range(node.inputs[0].ndim)) else None
 
 
-@rule("squeeze", says="axes put in and taken out again")
+@rule("squeeze", says="axes put in and taken out again", of=("expand_dims",))
 def squeeze_of_expand(node: Node) -> Any:
     inner = made_by(node.inputs[0], "expand_dims")
     return inner.inputs[0] if inner is not None and inner.attrs["axis"] == node.attrs["axis"] else None
 
 
-@rule("expand_dims", says="axes taken out and put in again")
+@rule("expand_dims", says="axes taken out and put in again", of=("squeeze",))
 def expand_of_squeeze(node: Node) -> Any:
     inner = made_by(node.inputs[0], "squeeze")
     return inner.inputs[0] if inner is not None and inner.attrs["axis"] == node.attrs["axis"] else None
 
 
-@rule("logical_not", says="not not x = x")
+@rule("logical_not", says="not not x = x", of=("logical_not",))
 def double_not(node: Node) -> Any:
     inner = made_by(node.inputs[0], "logical_not")
     return inner.inputs[0] if inner is not None and inner.inputs[0].dtype.kind == "b" else None

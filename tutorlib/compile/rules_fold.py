@@ -11,12 +11,23 @@ from tutorlib.compile.rule_table import rule
 from tutorlib.core.dispatch import run
 from tutorlib.core.errors import TutorlibError
 from tutorlib.core.graph import Constant, Node
+from tutorlib.ops.define import normalized_axes
+
+
+@rule("count", tier="fold", says="the number of elements is a constant where the shape is known")
+def count_known(node: Node) -> Any:
+    x = node.inputs[0]
+    if not x.aval.known:
+        return None
+    axes = normalized_axes(node.attrs["axis"], x.ndim, "count")
+    return Constant(np.asarray(math.prod(x.shape[a] for a in axes), node.outputs[0].dtype))  # type: ignore[misc]
+
 
 # A bigger result is left to be computed: a stretched constant may fit in no memory.
 LARGEST = 1 << 16
 
 
-@rule("*", tier="fold", says="constants in, constant out")
+@rule("*", tier="fold", says="constants in, constant out", of=("number array",))
 def fold_constants(node: Node) -> Any:
     if not node.inputs or not all(isinstance(v, Constant) for v in node.inputs) or "random" in node.op.flags:
         return None

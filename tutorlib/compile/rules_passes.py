@@ -11,7 +11,7 @@ from tutorlib.compile.rule_table import rule
 from tutorlib.core.graph import Node
 
 # Ops of several calls that keep up with NumPy's own on a part of an array.
-IN_PARTS = frozenset({"relu", "sigmoid", "softplus", "safe_mul", "safe_div", "where"})
+IN_PARTS = frozenset({"relu", "sigmoid", "softplus", "log1p", "safe_mul", "safe_div", "where"})
 
 
 @rule("*", tier="fuse", says="elementwise ops on one shape run as one pass, part by part")

@@ -1,10 +1,13 @@
-"""Numerical stability: the same mathematics in a form that neither overflows nor cancels. These run before folding."""
+"""Numerical stability: the same mathematics in a form that neither overflows nor cancels. These run before folding.
+
+Where eˣ cannot overflow because x is surely not above 0, the written form is as good, and shares what it computes.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tutorlib.compile.matching import is_scalar, keeps, made_by
+from tutorlib.compile.matching import is_scalar, keeps, made_by, nonpositive
 from tutorlib.compile.rule_table import rule
 from tutorlib.core.graph import Node, Symbol
 from tutorlib.core.operators import OPS
@@ -27,32 +30,37 @@ def _exp_of(var: Any) -> Symbol | None:
     return node.inputs[0] if node is not None else None
 
 
-@rule("log", tier="stable", says="log(1 + eˣ) = softplus(x)")
+@rule("log", tier="stable", says="log(1 + eˣ) = softplus(x)", of=("add",))
 def log_of_one_plus_exp(node: Node) -> Any:
     x = _exp_of(_one_plus(node.inputs[0]))
-    return OPS.softplus(x) if x is not None else None
+    return OPS.softplus(x) if x is not None and not nonpositive(x) else None
 
 
-@rule("log1p", tier="stable", says="log1p(eˣ) = softplus(x)")
+@rule("log1p", tier="stable", says="log1p(eˣ) = softplus(x)", of=("exp",))
 def log1p_of_exp(node: Node) -> Any:
     x = _exp_of(node.inputs[0])
-    return OPS.softplus(x) if x is not None else None
+    return OPS.softplus(x) if x is not None and not nonpositive(x) else None
 
 
-@rule("log", tier="stable", says="log(1 + x) = log1p(x)")
+@rule("log", tier="stable", says="log(1 + x) = log1p(x)", of=("add",))
 def log_of_one_plus(node: Node) -> Any:
     x = _one_plus(node.inputs[0])
     return OPS.log1p(x) if x is not None else None
 
 
-@rule("sub", tier="stable", says="eˣ − 1 = expm1(x)")
+@rule("sub", tier="stable", says="eˣ − 1 = expm1(x)", of=("exp", "number array"))
 def exp_minus_one(node: Node) -> Any:
     e, one = node.inputs
     x = _exp_of(e)
     return OPS.expm1(x) if x is not None and is_scalar(one, 1) and keeps(e, node) else None
 
 
-@rule("log", tier="stable", says="log(softmax(x)) = log_softmax(x), through reshape and transpose too")
+@rule(
+    "log",
+    tier="stable",
+    says="log(softmax(x)) = log_softmax(x), through reshape and transpose too",
+    of=("softmax reshape reshape_like transpose expand_dims squeeze getitem",),
+)
 def log_of_softmax(node: Node) -> Any:
     passed: list[Node] = []
     var = node.inputs[0]
@@ -82,38 +90,38 @@ def one_over_one_plus_exp(node: Node) -> Any:
     return OPS.sigmoid(inner.inputs[0] if inner is not None else OPS.neg(x))
 
 
-@rule("div", tier="stable", says="eˣ / (1 + eˣ) = sigmoid(x)")
+@rule("div", tier="stable", says="eˣ / (1 + eˣ) = sigmoid(x)", of=("exp", "add"))
 def exp_over_one_plus_exp(node: Node) -> Any:
     above, below = node.inputs
     x = _exp_of(above)
     return OPS.sigmoid(x) if x is not None and _exp_of(_one_plus(below)) is x else None
 
 
-@rule("log", tier="stable", says="log(sigmoid(x)) = −softplus(−x)")
+@rule("log", tier="stable", says="log(sigmoid(x)) = −softplus(−x)", of=("sigmoid",))
 def log_of_sigmoid(node: Node) -> Any:
     inner = made_by(node.inputs[0], "sigmoid")
     return OPS.neg(OPS.softplus(OPS.neg(inner.inputs[0]))) if inner is not None else None
 
 
-@rule("sub", tier="stable", says="1 − sigmoid(x) = sigmoid(−x)")
+@rule("sub", tier="stable", says="1 − sigmoid(x) = sigmoid(−x)", of=("sigmoid", "number array"))
 def one_minus_sigmoid(node: Node) -> Any:
     one, s = node.inputs
     inner = made_by(s, "sigmoid")
     return OPS.sigmoid(OPS.neg(inner.inputs[0])) if inner is not None and is_scalar(one, 1) and keeps(s, node) else None
 
 
-@rule("log", tier="stable", says="log(eˣ) = x")
+@rule("log", tier="stable", says="log(eˣ) = x", of=("exp",))
 def log_of_exp(node: Node) -> Any:
     return _exp_of(node.inputs[0])
 
 
-@rule("sqrt", tier="stable", says="√(x²) = |x|")
+@rule("sqrt", tier="stable", says="√(x²) = |x|", of=("square",))
 def sqrt_of_square(node: Node) -> Any:
     inner = made_by(node.inputs[0], "square")
     return OPS.abs(inner.inputs[0]) if inner is not None else None
 
 
-@rule("log", tier="stable", says="log Σ eˣ = logsumexp(x)")
+@rule("log", tier="stable", says="log Σ eˣ = logsumexp(x)", of=("sum",))
 def log_of_sum_of_exp(node: Node) -> Any:
     total = made_by(node.inputs[0], "sum")
     x = _exp_of(total.inputs[0]) if total is not None else None
@@ -122,7 +130,7 @@ def log_of_sum_of_exp(node: Node) -> Any:
     return OPS.logsumexp(x, total.attrs["axis"], total.attrs["keepdims"])
 
 
-@rule("div", tier="stable", says="eˣ / Σ eˣ = softmax(x)")
+@rule("div", tier="stable", says="eˣ / Σ eˣ = softmax(x)", of=("exp", "sum"))
 def exp_over_sum_of_exp(node: Node) -> Any:
     above, below = node.inputs
     x = _exp_of(above)
@@ -134,7 +142,13 @@ def exp_over_sum_of_exp(node: Node) -> Any:
     return OPS.softmax(x, axis) if isinstance(axis, int) else None
 
 
-@rule("mul", "safe_mul", tier="stable", says="s · (g/s − Σ s·g/s) = g − s · Σ g, the gradient of log(softmax)")
+@rule(
+    "mul",
+    "safe_mul",
+    tier="stable",
+    says="s · (g/s − Σ s·g/s) = g − s · Σ g, the gradient of log(softmax)",
+    of=("softmax", "sub"),
+)
 def gradient_of_log_softmax(node: Node) -> Any:
     for s, difference in (node.inputs, node.inputs[::-1]):
         softmax, minus = made_by(s, "softmax"), made_by(difference, "sub")
@@ -151,11 +165,19 @@ def gradient_of_log_softmax(node: Node) -> Any:
     return None
 
 
-@rule("mul", "safe_mul", tier="stable", says="g / (1 + eˣ) · eˣ = g · sigmoid(x), the gradient of log(1 + eˣ)")
+@rule(
+    "mul",
+    "safe_mul",
+    tier="stable",
+    says="g / (1 + eˣ) · eˣ = g · sigmoid(x), the gradient of log(1 + eˣ)",
+    of=("exp", "safe_div div"),
+)
 def gradient_of_softplus(node: Node) -> Any:
     for left, right in (node.inputs, node.inputs[::-1]):
         x, quotient = _exp_of(right), made_by(left, "safe_div", "div")
-        if x is not None and quotient is not None and _exp_of(_one_plus(quotient.inputs[1])) is x:
+        if x is None or nonpositive(x):
+            continue
+        if quotient is not None and _exp_of(_one_plus(quotient.inputs[1])) is x:
             return OPS.mul(quotient.inputs[0], OPS.sigmoid(x))
     return None
 

@@ -15,7 +15,7 @@ import numpy as np
 from tutorlib.compile.executor import Plan
 from tutorlib.compile.late import Late
 from tutorlib.compile.regions import Region
-from tutorlib.compile.rewrite import RewriteLog
+from tutorlib.compile.rewrite_log import RewriteLog
 from tutorlib.compile.schedule import Schedule
 from tutorlib.core.aval import AVal
 from tutorlib.core.backend import quiet

@@ -13,7 +13,7 @@ import numpy as np
 
 from tutorlib.compile.executor import Plan
 from tutorlib.compile.fgraph import clone, rebuilt
-from tutorlib.compile.rewrite import constant_key, frozen
+from tutorlib.compile.merge import constant_key, frozen
 from tutorlib.compile.straight_line import as_function
 from tutorlib.core.autodiff import grad
 from tutorlib.core.aval import AVal, Dim

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tutorlib.compile.loaded_log import SavedLeaf
-from tutorlib.compile.rewrite import RewriteLog
+from tutorlib.compile.rewrite_log import RewriteLog
 from tutorlib.compile.rule_table import rules
 from tutorlib.core.graph import Symbol, label
 from tutorlib.core.toposort import toposort

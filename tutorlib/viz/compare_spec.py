@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tutorlib.compile.function import Function
-from tutorlib.compile.rewrite import RewriteLog
+from tutorlib.compile.rewrite_log import RewriteLog
 from tutorlib.core.graph import Symbol, Var
 from tutorlib.core.tensor import Tensor
 from tutorlib.messages import message

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tutorlib.compile.rewrite import RewriteLog
+from tutorlib.compile.rewrite_log import RewriteLog
 from tutorlib.core.create import as_array
 from tutorlib.messages import language, message, table
 from tutorlib.viz.compare_runs import run_dynamic, run_static
