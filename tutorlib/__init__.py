@@ -88,6 +88,16 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_LAZY, *vars(_OPS)})
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """``%load_ext tutorlib``: adds ``%%graph``, ``%%static``, ``%%dynamic`` and ``%%modes`` to a notebook."""
+    import_module("tutorlib.viz.magics").load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """``%unload_ext tutorlib`` takes them away again."""
+    import_module("tutorlib.viz.magics").unload(shell)
+
+
 def _display(var: Any) -> None:
     """What a notebook shows for a variable: its graph where the widgets are installed, else its text."""
     import_module("tutorlib.viz.display").display_var(var)

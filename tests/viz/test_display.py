@@ -7,6 +7,7 @@ import gc
 import re
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from IPython.core.displaypub import CapturingDisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
@@ -130,6 +131,38 @@ def test_show_takes_the_options_of_a_view_and_views_themselves(kernel):
     assert "= 4" in kernel[-1]["data"]["text/plain"]
     assert tl.show(shown) is shown
     assert len(kernel) == 2
+
+
+def test_show_takes_every_kind_of_thing(kernel):
+    tl.display_mode("static")
+    x = tl.vector("x")
+    f = tl.function([x], tl.log(1 + tl.exp(x)) * 1)
+    traced = tl.trace(lambda v: v * 2)
+    traced(np.ones(2))
+    texts = []
+    for thing in (f, f.log, traced, [x * 2, x + 1], {"a": x * 2}, tl.GraphView(x * 2).static()):
+        tl.show(thing)
+        texts.append(kernel[-1]["data"]["text/plain"])
+    assert [text.splitlines()[0].split(" [")[0] for text in texts[:1]] == ["out mul"]
+    assert "--- graph before" in texts[1]
+    assert all("image/svg+xml" in output["data"] for output in kernel)
+
+
+def test_show_draws_a_function_as_it_runs(kernel):
+    tl.display_mode("static")
+    x, w = tl.vector("x"), tl.shared(1.0, name="w")
+    f = tl.function([x], tl.log(1 + tl.exp(x)) * 1, updates=[(w, w * 1 + 1)])
+    view = tl.show(f, rewritten=True, inputs={x: [0.0]})
+    ops = sorted(n["op"] for n in view.spec["graph"]["nodes"] if n["op"])
+    assert ops == ["add", "softplus"]
+    assert f.log.at == f.log.rewrites
+    with pytest.raises(TypeError, match="rewritten=True"):
+        tl.show(x * 2, rewritten=True)
+
+
+def test_show_of_a_value_without_a_graph_is_its_text(capsys):
+    assert tl.show(5) == 5
+    assert capsys.readouterr().out == "5\n"
 
 
 def test_a_variable_on_the_last_line_shows_its_text_and_its_graph(kernel):

@@ -197,11 +197,15 @@ def save_text(path: str | os.PathLike[str], text: str, overwrite: bool) -> Path:
     return target
 
 
-def show(what: Any, **options: Any) -> Any:
-    """Draw the graph of a variable, of several, or of a compiled function, in the middle of a cell; returns the view.
+def show(what: Any, *, rewritten: bool = False, **options: Any) -> Any:
+    """Draw something in the middle of a cell; returns the view.
 
-    An error that an op raised is drawn up to that op, with the shapes it met: `tl.show(error)`, or in the cell after
-    the one that failed `tl.show(sys.last_value)`. Takes the options of `GraphView`.
+    Args:
+        what: a tensor, a symbol, a list or dict of them, a compiled or traced function, an error that an op raised: its
+            graph. The log of a function: its rewrites, before beside after. A view or a picture: itself. Anything else
+            is shown as a cell's last line shows it, and returned.
+        rewritten: draw a compiled function as it runs, after all its rewrites, and not as it was written.
+        options: those of the view, `GraphView` or `CompareView`.
 
     >>> import tutorlib as tl
     >>> x = tl.scalar("x")
@@ -209,12 +213,30 @@ def show(what: Any, **options: Any) -> Any:
     out mul [n0] float64 ()  (cell, line 1)
       in x [n1] float64 ()
       in x [n1] float64 ()
+    >>> view = show(tl.function([x], tl.log(1 + tl.exp(x))), rewritten=True)
+    out softplus [n0] float64 ()  (cell, line 1)
+      in x [n1] float64 ()
     """
-    from tutorlib.viz.graph_view import GraphView
+    from tutorlib.viz.shown_as import view_of
 
-    view = what if isinstance(what, Shown) else GraphView(what, **options)
-    view._ipython_display_()
+    view = view_of(what, rewritten, options)
+    if view is None:
+        _show_plainly(what)
+        return what
+    if isinstance(view, Shown):
+        view._ipython_display_()
+    else:
+        _show_plainly(view)
     return view
+
+
+def _show_plainly(what: Any) -> None:
+    if ipython_shell() is None:
+        print(repr(what))
+        return
+    from IPython.display import display
+
+    display(what)
 
 
 def display_var(var: Any) -> None:

@@ -21,6 +21,7 @@ from tutorlib.viz.misfit import draw_error
 from tutorlib.viz.model import LIMIT, Drawing, draw_graph, leaf
 from tutorlib.viz.names import cost_name, gradient_name
 from tutorlib.viz.reasons import add_reasons
+from tutorlib.viz.rewritten import Rewritten
 from tutorlib.viz.spec import assemble
 from tutorlib.viz.trace import Values, events
 from tutorlib.viz.values import SHORT
@@ -63,7 +64,7 @@ def graph_drawing(what: Any, *, wrt: Any = None, limit: int = LIMIT) -> tuple[Dr
     wanted = None if wrt is None else _variables(wrt)
     if isinstance(what, TutorlibError):
         return draw_error(what, limit), None
-    if isinstance(what, Function):
+    if isinstance(what, Function | Rewritten):
         return _draw_function(what, limit), None
     roots = _variables(what)
     if isinstance(roots[0], Symbol):
@@ -171,7 +172,7 @@ def _reaches(drawing: Drawing, reader: str, of: str) -> bool:
     return False
 
 
-def _draw_function(function: Function, limit: int) -> Drawing:
+def _draw_function(function: Function | Rewritten, limit: int) -> Drawing:
     roots = [*function.outputs, *(new for _, new in function.updates)]
     drawing = draw_graph(roots, results=function.outputs, limit=limit)
     for var in function.inputs:
