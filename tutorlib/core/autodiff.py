@@ -11,7 +11,7 @@ import numpy as np
 
 from tutorlib.core import observe
 from tutorlib.core.array_walk import NotANumber, walk_arrays
-from tutorlib.core.backend import quiet
+from tutorlib.core.backend import quiet, silence, unsilence
 from tutorlib.core.dispatch import enable_grad
 from tutorlib.core.errors import (
     DisconnectedError,
@@ -95,13 +95,15 @@ def run_backward(root: Tensor, gradient: Any, retain_graph: bool, create_graph: 
     remember = retain or (len(order) <= _KEEP_NODES and sum([n._data.nbytes for n in order]) <= _KEEP_BYTES)
     hooked = {id(node): _calling(node) for node in order if node.hooks}
     cotangents: dict[Tensor, Any] | None = None
-    if not (create_graph or hooked or observe.watching("on_vjp")):
+    if not (create_graph or hooked or (observe.observers and observe.watching("on_vjp"))):
         cotangents = {root: seed}
+        token = silence()
         try:
-            with quiet():
-                walk_arrays(order, cotangents, leaves, remember)
+            walk_arrays(order, cotangents, leaves, remember)
         except NotANumber:
             cotangents = None
+        finally:
+            unsilence(token)
     if cotangents is None:
         by_id: dict[int, Any] = {id(root): Tensor(seed) if create_graph else seed}
         with enable_grad() if create_graph else quiet():

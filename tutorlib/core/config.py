@@ -10,7 +10,13 @@ from tutorlib.core.errors import DTypeError
 
 
 class Config:
-    """``floatX``: the dtype given to Python floats and to symbols made without a dtype ("float64" or "float32").
+    """Settings by name.
+
+    ``floatX``: the dtype given to Python floats and to symbols made without a dtype ("float64" or "float32").
+
+    ``keep_memory``: whether the first tensor of 1 MiB or more tells the C library (glibc only) to keep the memory of
+    dropped arrays, up to 512 MiB, for the next ones. It holds for the whole process and cannot be taken back; set it to
+    False before.
 
     >>> import tutorlib as tl
     >>> with tl.config.using(floatX="float32"):
@@ -18,10 +24,11 @@ class Config:
     'float32'
     """
 
-    __slots__ = ("_floatX",)
+    __slots__ = ("_floatX", "keep_memory")
 
     def __init__(self) -> None:
         self._floatX = "float64"
+        self.keep_memory = True
 
     @property
     def floatX(self) -> str:

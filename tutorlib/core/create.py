@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tutorlib.core import memory
 from tutorlib.core.aval import check_dtype, in_range
 from tutorlib.core.backend import Array, Device, device_of, is_array, put
 from tutorlib.core.backend import device as find_device
@@ -92,6 +93,8 @@ def tensor(
             [3, 4]])
     """
     array = as_array(data, dtype, device, copy=True)
+    if array.nbytes >= memory.LARGE:
+        memory.keep()
     if requires_grad:
         check_can_have_gradient(array)
     return Tensor(array, requires_grad, name)

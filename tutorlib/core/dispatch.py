@@ -213,6 +213,9 @@ def unrecorded(data: Any) -> Tensor:
     return result
 
 
+Tensor.unrecorded = staticmethod(unrecorded)
+
+
 def record(
     op: Op,
     inputs: tuple[Any, ...],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tutorlib.core import memory
 from tutorlib.core.backend import Array
 from tutorlib.core.create import as_array, check_can_have_gradient
 from tutorlib.core.graph import Shared
@@ -29,6 +30,8 @@ class Parameter(Tensor):
     def __init__(self, data: Any, requires_grad: bool = True, name: str | None = None) -> None:
         self._start(requires_grad, name)
         array = as_array(data, copy=True)
+        if array.nbytes >= memory.LARGE:
+            memory.keep()
         if requires_grad:
             check_can_have_gradient(array)
         self.storage = Storage(array, name, recorded=True)

@@ -132,10 +132,11 @@ class Tensor(NodeView, Var):
     @property
     def grad(self) -> Tensor | None:
         """The gradient that backward passes have added up here; None before the first, and on results of ops."""
-        if self._grad is None or isinstance(self._grad, Tensor):
-            return self._grad
-        self._grad = Tensor(self._grad)
-        return self._grad
+        grad = self._grad
+        if grad is None or isinstance(grad, Tensor):
+            return grad
+        self._grad = grad = Tensor.unrecorded(grad)
+        return grad
 
     @grad.setter
     def grad(self, value: Any) -> None:
@@ -311,8 +312,9 @@ class Tensor(NodeView, Var):
             raise ModeMixError(f"{what} needs a value, not a symbol", fix="compute one first: expr.eval({x: …})")
         return value
 
-    # Set by the dispatch module: whether ops are being recorded now.
+    # Set by the dispatch module: whether ops are being recorded now; and what makes a tensor of an array.
     recording: ClassVar[Any]
+    unrecorded: ClassVar[Any]
 
     def _in_place(self, op: str, other: Any) -> Tensor:
         self._may_change(f"`{op}=`")

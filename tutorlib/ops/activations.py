@@ -19,14 +19,15 @@ _clip: Any = getattr(getattr(getattr(np, "_core", np), "umath", np), "clip", Non
 
 # The bounds as arrays, with which NumPy starts sooner.
 _BOUNDS = {np.dtype(t): (np.zeros((), t), np.full((), math.inf, t)) for t in ("float16", "float32", "float64")}
+_NONE = None, None
 
 
 def _relu(xp: Any, x: Any) -> Any:
     # NumPy's clip is four times as quick as its maximum.
     if xp is np and _clip is not None and type(x) is np.ndarray and x.ndim:
-        bounds = _BOUNDS.get(x.dtype)
-        if bounds is not None:
-            return _clip(x, *bounds)
+        low, high = _BOUNDS.get(x.dtype, _NONE)
+        if low is not None:
+            return _clip(x, low, high)
     return xp.maximum(x, 0)
 
 

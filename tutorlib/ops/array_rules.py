@@ -33,6 +33,14 @@ def _general(number: int) -> Any:
     return lambda g, node: node.op.vjp[number](g, node._data, *node.arrays, **node.attrs)
 
 
+def _product_x(g: Any, node: Any) -> Any:
+    return _multiply(g, node.arrays[1])
+
+
+def _product_y(g: Any, node: Any) -> Any:
+    return _multiply(g, node.arrays[0])
+
+
 def _quotient_y(g: Any, node: Any) -> Any:
     return _negative(_divide(_multiply(g, node._data), node.arrays[1]))
 
@@ -123,7 +131,7 @@ def _pour_getitem(g: Any, node: Any, total: Any) -> None:
 _RULES: dict[str, tuple[Any, ...]] = {
     "add": (PASS, PASS),
     "sub": (PASS, lambda g, node: _negative(g)),
-    "mul": (lambda g, node: _multiply(g, node.arrays[1]), lambda g, node: _multiply(g, node.arrays[0])),
+    "mul": (_product_x, _product_y),
     "div": (lambda g, node: _divide(g, node.arrays[1]), _quotient_y),
     "neg": (lambda g, node: _negative(g),),
     "square": (_square,),
