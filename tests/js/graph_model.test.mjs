@@ -100,3 +100,14 @@ test("tree items know their level and their place among the items of that level"
   const places = graph.treePositions(small());
   assert.deepEqual(places.get("y"), { level: 2, position: 2, size: 2 });
 });
+
+test("an op of a symbolic gradient is the gradient of its target only, not of the op it stands beside", () => {
+  const { spec } = small();
+  spec.graph.nodes.push(
+    node("part", { kind: "gradient", op: "mul", grad_of: "z", value: "v2" }),
+    node("whole", { kind: "gradient", op: "add", grad_of: "z", target: "x", value: "v3" }),
+  );
+  const index = graph.indexGraph(spec);
+  assert.deepEqual(index.gradients.get("z"), ["g"]);
+  assert.deepEqual(index.gradients.get("x"), ["whole"]);
+});

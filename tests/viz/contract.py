@@ -36,7 +36,7 @@ def _holds_what_it_names(spec: dict) -> dict:
     assert set(spec["layout"]["edges"]) == edges
     for node in spec["graph"]["nodes"]:
         assert {node["value"], node["grad"]} - {None} <= set(values)
-        assert {node.get("grad_of"), node.get("update_of")} - {None} <= nodes
+        assert {node.get("grad_of"), node.get("update_of"), node.get("target")} - {None} <= nodes
     for edge in spec["graph"]["edges"]:
         assert {edge["s"], edge["t"]} <= nodes
     for at, event in enumerate(spec["trace"]):

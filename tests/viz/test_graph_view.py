@@ -215,6 +215,15 @@ def test_a_function_shows_its_update_as_arithmetic():
     assert steps(view)[-1] == ("update", "w ← w − 0.1 · ∂L/∂w", "3 → 2.2")
 
 
+def test_a_function_shows_the_gradient_of_the_variable_that_it_updates():
+    _, step = training_step()
+    view = tl.GraphView(step, inputs={"x": 2.0, "t": 4.0})
+    w = node_of(view, "w")
+    (gradient,) = [n for n in view.spec["graph"]["nodes"] if n.get("target") == w["id"]]
+    assert gradient["name"] == "∂L/∂w"
+    assert text_of(view, w["grad"]) == "8"
+
+
 def test_phases_follow_each_other_however_many_variables_are_updated():
     x, a, b = tl.scalar("x"), tl.shared(1.0, name="a"), tl.shared(2.0, name="b")
     cost = (a * x + b) ** 2

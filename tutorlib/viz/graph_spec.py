@@ -88,6 +88,10 @@ def spec_of(
                     drawing.arrays[node["id"]] = drawing.arrays[edge["s"]]
     if flow is not None:
         drawing.cost = flow.cost
+    for name, of in drawing.targets.items():
+        drawing.node(name)["target"] = of
+        if name in drawing.arrays:
+            drawing.node(of)["grad"] = name
     for node in drawing.nodes:
         if node["op"] and node["id"] in drawing.objects:
             node["formula"] = formula_entry(drawing, node["id"])
@@ -138,7 +142,6 @@ def _draw_symbols(roots: Sequence[Any], wrt: list[Any], limit: int) -> Drawing:
         shown["name"] = gradient_name(cost, target)
         shown["label"] = shorten(f"{shown['name']} = {shown['op']}")
         if of:
-            drawing.node(of)["grad"] = name
             drawing.targets[name] = of
     return drawing
 

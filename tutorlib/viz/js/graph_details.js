@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 import { accumulation } from "./formula_strip.js";
 import { faultPath, spreadOf } from "./graph_path.js";
 import { math } from "./math.js";
-import { gradientAt, isBad, stateOf, valueAt } from "./graph_model.js";
+import { gradientAt, gradientOf, isBad, stateOf, valueAt } from "./graph_model.js";
 import { shapeText } from "./numbers.js";
 import { valueView } from "./value_view.js";
 
@@ -63,9 +63,10 @@ function valueSection(index, id, step, t) {
 function gradientSection(index, id, step, t, go) {
   const node = index.nodes.get(id);
   if (node.kind === "gradient" || node.kind === "update") {
-    const of = node.grad_of ?? node.update_of;
-    if (!of || !index.nodes.has(of)) return null;
-    return section(t(node.kind === "gradient" ? "ui_gradient_of" : "ui_update_of"), link(index, of, go));
+    const of = gradientOf(node);
+    const beside = of ?? node.grad_of ?? node.update_of;
+    if (!index.nodes.has(beside)) return null;
+    return section(t(of ? "ui_gradient_of" : node.grad_of ? "ui_backward_of" : "ui_update_of"), link(index, beside, go));
   }
   const gradient = gradientAt(index, id, step);
   const value = index.spec.values[gradient.value];
@@ -81,10 +82,9 @@ function gradientSection(index, id, step, t, go) {
 
 /** Why the gradient of a node is zero, missing or not finite; a gradient node tells of the node that it belongs to. */
 function whySection(index, id, step, t, go, way) {
-  const node = index.nodes.get(id);
-  const { why } = node.grad_of ? index.nodes.get(node.grad_of) : node;
-  const shown = gradientAt(index, node.grad_of ?? id, step).state;
-  if (!why || shown === "later") return null;
+  const of = gradientOf(index.nodes.get(id)) ?? id;
+  const why = index.nodes.get(of)?.why;
+  if (!why || gradientAt(index, of, step).state === "later") return null;
   return section(t(`ui_why_${why.verdict}`), why.text.map((line) => h("p", { class: "tl-say" }, line)),
     links(index, why.causes, go), wayButton(why.path, t, way));
 }

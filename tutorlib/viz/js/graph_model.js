@@ -16,7 +16,8 @@ export function indexGraph(spec) {
     consumers.get(edge.s)?.push(edge);
   }
   for (const node of nodes.values()) {
-    if (node.grad_of) append(gradients, node.grad_of, node.id);
+    const of = gradientOf(node);
+    if (of) append(gradients, of, node.id);
     if (node.update_of) append(updates, node.update_of, node.id);
   }
   const trace = spec.trace ?? [];
@@ -29,6 +30,9 @@ export function indexGraph(spec) {
     phases: phasesOf(trace),
   };
 }
+
+/** The id of the variable whose gradient a node holds; an op of a symbolic gradient may stand for none. */
+export const gradientOf = (node) => node.target ?? (node.op ? null : node.grad_of);
 
 function append(map, key, value) {
   if (!map.has(key)) map.set(key, []);

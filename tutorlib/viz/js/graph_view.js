@@ -39,15 +39,20 @@ function render({ model, el }) {
   const sync = makeSync(model);
   let view = build();
   const stopListening = listen(model, {
-    spec: () => keepFocus(shell.root, () => {
-      view.stop();
-      view = build();
-    }),
+    spec: rebuild,
+    predict: () => !sync.pending("predict") && rebuild(),
     step: () => !sync.pending("step") && view.setStep(model.get("step"), { echo: false }),
     selected: () => !sync.pending("selected") && view.select(model.get("selected"), { echo: false }),
     theme: shell.theme.update,
     height: () => view.setHeight(model.get("height")),
   });
+  function rebuild() {
+    keepFocus(shell.root, () => {
+      view.stop();
+      view = build();
+    });
+  }
+
   const showPaired = hidePaired(shell.root, model.get("key"));
 
   function build() {
