@@ -1,6 +1,9 @@
 """The progress report counts what is done, the minutes, what comes next; a record can be taken home and back again."""
 
+import base64
 import json
+import re
+from datetime import UTC, datetime
 
 import pytest
 
@@ -135,3 +138,49 @@ def test_a_place_that_cannot_be_written_is_named(own, tmp_path, capsys):
     append_entries(own, [tried("L00.ex1", 0)])
     assert main(["progress", "--export", str(tmp_path)]) == 1
     assert str(tmp_path) in capsys.readouterr().err
+
+
+def buttons(view):
+    table, row, said = view.children
+    return table, *row.children, said
+
+
+def test_in_a_notebook_the_record_can_be_taken_home_and_brought_back(own, monkeypatch, tmp_path):
+    pytest.importorskip("ipywidgets")
+    from tutorlib.viz import display
+
+    monkeypatch.setattr(display, "is_live", lambda: True)
+    append_entries(own, [tried("L00.ex1", 0, True)])
+    table, _, _, link, _ = buttons(tl.progress().show())
+    assert "1/2" in table.value and 'download="progress.jsonl"' in link.value
+    taken = base64.b64decode(re.search('base64,([^"]*)', link.value)[1])
+
+    own.unlink()
+    table, refresh, bring, link, said = buttons(tl.progress().show())
+    assert link.value == "" and "1/2" not in table.value
+    file = {"name": "mine.jsonl", "type": "", "size": len(taken), "content": memoryview(taken)}
+    file["last_modified"] = datetime(2026, 1, 1, tzinfo=UTC)
+    bring.value = (file,)
+    assert "1/2" in table.value and "New attempts from mine.jsonl: 1" in said.value and link.value
+    assert read_progress(own) == [tried("L00.ex1", 0, True)]
+    append_entries(own, [tried("L00.ex2", 1, True)])
+    refresh.click()
+    assert "2/2" in table.value
+
+
+def test_a_file_without_attempts_is_told_and_nothing_is_lost(own, monkeypatch):
+    pytest.importorskip("ipywidgets")
+    from tutorlib.viz import display
+
+    monkeypatch.setattr(display, "is_live", lambda: True)
+    append_entries(own, [tried("L00.ex1", 0, True)])
+    _, _, bring, _, said = buttons(tl.progress().show())
+    file = {"name": "<b>.jsonl", "type": "", "size": 5, "content": memoryview(b"hello")}
+    bring.value = ({**file, "last_modified": datetime(2026, 1, 1, tzinfo=UTC)},)
+    assert "no attempts to take from &lt;b&gt;.jsonl" in said.value
+    assert read_progress(own) == [tried("L00.ex1", 0, True)]
+
+
+def test_without_widgets_the_report_shows_itself(own):
+    found = tl.progress()
+    assert found.show() is found

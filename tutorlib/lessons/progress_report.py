@@ -97,6 +97,14 @@ class ProgressReport:
         caption = f'<caption style="caption-side:bottom;text-align:left">{html.escape(self.summary)}</caption>'
         return f"<table>{caption}<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
 
+    def show(self) -> Any:
+        """In a notebook with widgets, today's report with a link to take the record home and a button to bring one in;
+        elsewhere this report."""
+        from tutorlib.lessons.progress_widget import progress_widget
+        from tutorlib.viz.display import is_live
+
+        return progress_widget() if is_live() else self
+
     def as_data(self) -> dict[str, Any]:
         """The report for other programs."""
         lessons = [
