@@ -23,6 +23,7 @@ def progress_widget() -> Any:
     table, link, said = w.HTML(), w.HTML(), w.HTML()
     again = w.Button(description=message("lessons.progress_refresh"))
     bring = w.FileUpload(accept=".jsonl", description=message("lessons.progress_upload"))
+    bring.layout.width = "auto"
 
     def refresh(reply: str = "") -> None:
         table.value = progress()._repr_html_()
@@ -50,7 +51,8 @@ def _link() -> str:
         export_progress(file)
         data = base64.b64encode(file.read_bytes()).decode()
     text = html.escape(message("lessons.progress_download"))
-    return f'<a download="{FILE}" href="data:application/octet-stream;base64,{data}">{text}</a>'
+    href = f"data:application/octet-stream;base64,{data}"
+    return f'<a download="{FILE}" href="{href}" style="text-decoration: underline">{text}</a>'
 
 
 def _bring_in(name: str, content: bytes) -> str:
