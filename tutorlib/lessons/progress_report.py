@@ -94,7 +94,8 @@ class ProgressReport:
             f"<td>{lesson.minutes}</td></tr>"
             for lesson in self.lessons
         )
-        caption = f'<caption style="caption-side:bottom;text-align:left;white-space:nowrap">{html.escape(self.summary)}</caption>'
+        below = "caption-side:bottom;text-align:left;white-space:nowrap"
+        caption = f'<caption style="{below}">{html.escape(self.summary)}</caption>'
         return f"<table>{caption}<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
 
     def show(self) -> Any:
