@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from tutorlib.compile.function import Function
 from tutorlib.core.autodiff import grad
 from tutorlib.core.errors import TutorlibError
@@ -45,7 +47,8 @@ def graph_spec(
         inputs: values for input symbols, by variable or by name, to see numbers in a static graph.
         direction: "TB" or "LR".
         limit: at most so many ops are drawn, those nearest to the results.
-        keep: a dict that is filled with the arrays shown, by node id; short ones are copies.
+        keep: a dict that is filled with the arrays shown, by node id: copies of short ones, zeros for the others, which
+            take no memory.
 
     Raises TypeError for anything that has no graph, ValueError for an input that the graph does not have.
     """
@@ -55,8 +58,12 @@ def graph_spec(
         drawing.notes.append(message("widgets.note_no_values"))
     spec = spec_of(drawing, flow, complete=complete, direction=direction)
     if keep is not None:
-        keep.update({name: array.copy() if array.size <= SHORT else array for name, array in drawing.arrays.items()})
+        keep.update({name: _kept(array) for name, array in drawing.arrays.items()})
     return spec
+
+
+def _kept(array: np.ndarray) -> np.ndarray:
+    return array.copy() if array.size <= SHORT else np.broadcast_to(np.zeros((), array.dtype), array.shape)
 
 
 def graph_drawing(what: Any, *, wrt: Any = None, limit: int = LIMIT) -> tuple[Drawing, Flow | None]:

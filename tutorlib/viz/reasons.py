@@ -16,7 +16,8 @@ from tutorlib.viz.model import Drawing
 __all__ = ["add_reasons"]
 
 MOST = 24
-WORK = 20_000
+NODES = 20_000
+NUMBERS = 50_000_000
 
 
 def add_reasons(drawing: Drawing, flow: Flow | None, *, complete: bool) -> None:
@@ -67,7 +68,8 @@ _VALUES = ("input", "shared", "op", "output", "error")
 
 
 def _budget(drawing: Drawing) -> int:
-    return max(1, min(MOST, WORK // max(1, len(drawing.order))))
+    numbers = sum(np.size(array) for array in drawing.arrays.values())
+    return max(1, min(MOST, NODES // max(1, len(drawing.order)), NUMBERS // max(1, numbers)))
 
 
 def _conspicuous(drawing: Drawing, gradient: str | None) -> bool:

@@ -148,7 +148,8 @@ class _Writer:
         sources = [edge["s"] for edge in self.drawing.edges_into(name)]
         rules = [backward_of(part.consumer.op.name, part.port) for part in parts]
         said = dict.fromkeys(rule.text for rule in rules if rule is not None)
-        self._event("backward", name, sources, formula, numbers, rule=";  ".join(said), **more)
+        seed = "" if parts else message("widgets.rule_seed")
+        self._event("backward", name, sources, formula, numbers, rule=";  ".join(said) or seed, **more)
 
     def _keep(self, arrays: list[Any]) -> list[str]:
         return [self.values.add(array, len(self.found)) for array in arrays]
