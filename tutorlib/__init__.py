@@ -49,6 +49,7 @@ _LAZY = {
     "GraphView": "tutorlib.viz.graph_view",
     "SharedView": "tutorlib.viz.shared_view",
     "display_mode": "tutorlib.viz.display",
+    "link": "tutorlib.viz.link",
     "load_run": "tutorlib.viz.run_file",
     "record": "tutorlib.viz.run",
     "show": "tutorlib.viz.display",

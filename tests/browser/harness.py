@@ -21,20 +21,23 @@ PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A wi
 MODEL = """
 window.notebookKeys = [];
 document.addEventListener("keydown", (event) => window.notebookKeys.push(event.key));
-window.mount = async (file, traits) => {
+window.models = [];
+window.mount = async (file, traits, host = "host") => {
   const listeners = {};
   const tell = (name) => (listeners["change:" + name] ?? []).forEach((listener) => listener());
-  window.model = {
+  const model = {
     saved: [],
     get: (name) => traits[name],
     set(name, value) { if (traits[name] === value) return; traits[name] = value; tell(name); },
     save_changes() { this.saved.push({ step: traits.step, frame: traits.frame, selected: traits.selected,
-      predictions: traits.predictions }); },
+      predictions: traits.predictions, wanted: traits.wanted, view: traits.view }); },
     on: (event, listener) => (listeners[event] ??= []).push(listener),
     off: (event, listener) => { listeners[event] = listeners[event].filter((other) => other !== listener); },
   };
+  window.models.push(model);
+  window.model ??= model;
   const widget = (await import("/" + file)).default();
-  window.unmount = widget.render({ model: window.model, el: document.getElementById("host") });
+  window.unmount = widget.render({ model, el: document.getElementById(host) });
 };
 """
 
@@ -42,6 +45,14 @@ window.mount = async (file, traits) => {
 def fixture(name: str) -> dict[str, Any]:
     """A spec that Python wrote and that the tests of the Python half check."""
     return json.loads((FIXTURES / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def _given(spec: dict, traits: dict) -> dict[str, Any]:
+    return {
+        "spec": spec, "messages": table("widgets", "en"), "lang": "en", "theme": "auto", "height": 420,
+        "key": "graph-1", "selected": "", "step": 0, "frame": 0, "live": False,
+        "view": "flow", "link": "", "wanted": -1, "notice": "", **traits,
+    }  # fmt: skip
 
 
 class Widgets:
@@ -70,14 +81,18 @@ class Widgets:
         page.route("**/*", answer)
         page.goto("http://widget.test/")
         page.add_script_tag(content=MODEL)
-        given = {
-            "spec": spec, "messages": table("widgets", "en"), "lang": "en", "theme": "auto", "height": 420,
-            "key": "graph-1", "selected": "", "step": 0, "frame": 0, "live": False,
-            "view": "flow", "link": "", "wanted": -1, "notice": "", **traits,
-        }  # fmt: skip
-        page.evaluate("([file, traits]) => mount(file, traits)", [file, given])
+        page.evaluate("([file, traits]) => mount(file, traits)", [file, _given(spec, traits)])
         page.wait_for_selector('.tl-root[data-tl-ready="true"]')
         return page
+
+    def beside(self, page: Page, file: str, spec: dict, **traits) -> None:
+        """Put another widget below those that are on the page; its model is the last of `window.models`."""
+        host = page.evaluate(
+            """() => { const host = document.createElement("div"); host.id = `host${models.length}`;
+            document.querySelector("main").append(host); return host.id; }"""
+        )
+        page.evaluate("([file, traits, host]) => mount(file, traits, host)", [file, _given(spec, traits), host])
+        page.wait_for_selector(f'#{host} .tl-root[data-tl-ready="true"]')
 
     def graph(self, spec: dict | str, **more) -> Page:
         """A GraphView of a spec or of the fixture of that name."""

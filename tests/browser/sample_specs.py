@@ -106,3 +106,30 @@ def counter_and_weights(updates: int = 12) -> dict:
         "name": "", "other": None, "contour": None, "rewind": {"can": True, "why": ""},
         "text": "update  state\n0       0", "summary": f"state, w, W1 over {updates} updates.",
     }  # fmt: skip
+
+
+def two_runs() -> dict:
+    """Two numbers trained, with the loss, its contour, the arithmetic of updates, a rewind, and a second run."""
+    values: dict = {}
+    state = {"s0": np.array(4.0), "s1": np.array(2.0)}
+    frames = [_frame(0, "start", state, {}, values)]
+    for i in range(1, 6):
+        before, state = state, {name: value / 2 for name, value in state.items()}
+        frames.append(_frame(i, "step", state, before, values, returned=str(20.0 / 4**i), loss=20.0 / 4**i))
+        row = ["w", f"{before['s0']:g} − 0.25 · {2 * before['s0']:g}", f"{state['s0']:g}"]
+        frames[-1]["sums"] = {"s0": {"formula": "w ← w − 0.25 · ∂L/∂w", "rows": [row], "whole": True}}
+    frames.append(_frame(6, "rewind to 1", {"s0": np.array(2.0), "s1": np.array(1.0)}, {}, values))
+    frames[-1] |= {"event": "rewind", "branch": 1}
+    ways = [[[4.0 / 2**i, 2.0 / 2**i, 0] for i in range(6)] + [[2.0, 1.0, 1]], [[4.0, 2.0, 0], [3.0, 1.5, 0]]]
+    line = {"level": [4.0, 3.0], "change": [None, 0.25], "numbers": None}
+    return {
+        "version": 1, "frames": frames, "values": values, "thinned": 1, "name": "first", "text": "", "summary": "w, b",
+        "variables": [{"id": f"s{i}", "name": "wb"[i], "shape": [], "dtype": "float64"} for i in (0, 1)],
+        "rewind": {"can": True, "why": ""},
+        "other": {"name": "second", "updates": [0, 1], "loss": [None, 25.0], "lines": {"s0": line, "s1": line}},
+        "contour": {
+            "names": ["w", "b"], "x": [-1.0, 5.0], "y": [-1.0, 3.0], "low": 0.0, "high": 34.0, "ways": ways,
+            "picture": {"rows": 2, "cols": 2, "data": "AFD+/w=="},
+            "levels": [{"value": 1.0, "d": "M0 500L500 0"}, {"value": 4.0, "d": "M0 800L800 0"}],
+        },
+    }  # fmt: skip

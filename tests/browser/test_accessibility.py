@@ -6,7 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 import tutorlib as tl
-from tests.browser.sample_specs import counter_and_weights
+from tests.browser.sample_gradients import gradients
+from tests.browser.sample_specs import counter_and_weights, two_runs
 from tests.js.npm_tools import node_modules  # noqa: F401 - a fixture
 from tutorlib.viz.graph_spec import graph_spec
 
@@ -89,3 +90,19 @@ def test_compare_view(widgets, violations, light):
         log.keyboard.press("Escape")
     graphs = widgets.compare(tl.CompareView(x * 2, x + 2).spec, light=light)
     assert violations(graphs) == []
+
+
+@pytest.mark.parametrize("light", [True, False])
+@pytest.mark.parametrize("keys", ["f", "r", "h", "t", "?"])
+def test_gradient_view(widgets, violations, light, keys):
+    page = widgets.gradient(gradients(), step=9, light=light)
+    page.locator(".tl-plot").focus()
+    page.keyboard.press(keys)
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("light", [True, False])
+def test_shared_view_with_contour_loss_and_a_second_run(widgets, violations, light):
+    page = widgets.shared(two_runs(), frame=3, light=light)
+    expect(page.locator(".tl-contour")).to_be_visible()
+    assert violations(page) == []

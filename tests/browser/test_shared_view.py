@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.sample_specs import counter_and_weights
+from tests.browser.sample_specs import counter_and_weights, two_runs
 
 pytestmark = pytest.mark.browser
 
@@ -130,3 +130,57 @@ def test_a_long_run_of_updates_leaves_no_listeners_behind(widgets):
     page.keyboard.press("ArrowLeft")
     expect(scrubber(page)).to_have_value("2")
     assert page.locator(".tl-list").count() == 1
+
+
+def test_the_learners_expression_is_shown_with_its_numbers(widgets):
+    page = widgets.shared(two_runs(), frame=1)
+    expect(page.locator(".tl-formula")).to_have_text("w ← w − 0.25 · ∂L/∂w")
+    assert re.sub(r"\s+", "", page.locator(".tl-rules").inner_text()) == "w4−0.25·8→2"
+    expect(page.locator(".tl-loss")).to_have_text("loss 5")
+    focus_list(page)
+    page.keyboard.press("d")
+    expect(page.locator(".tl-formula")).to_have_count(0)
+
+
+def test_the_contour_shows_the_way_up_to_the_scrubbed_update(widgets):
+    page = widgets.shared(two_runs(), frame=2)
+    contour = page.get_by_role("img", name=re.compile("^Contour of the loss over w and b"))
+    expect(contour.locator(".tl-level")).to_have_count(2)
+    expect(contour.locator(".tl-way-second")).to_have_count(1)
+    done = contour.locator(".tl-way:not(.tl-way-all):not(.tl-way-second)")
+    assert done.get_attribute("d").count("L") == 2
+    focus_list(page)
+    page.keyboard.press("End")
+    # Six frames in one line, and the rewind on its own.
+    assert done.get_attribute("d").count("L") == 5 and done.get_attribute("d").count("M") == 2
+    box = contour.bounding_box()
+    contour.click(position={"x": box["width"] * (58 + 380 * 5 / 6) / 450, "y": box["width"] * (8 + 270 / 4) / 450})
+    expect(scrubber(page)).to_have_value("0")
+
+
+def test_a_second_run_is_dashed_on_the_same_axis_of_updates(widgets):
+    page = widgets.shared(two_runs(), frame=0)
+    # In the two charts, of the variable and of the loss.
+    expect(page.locator(".tl-chart .tl-second")).to_have_count(2)
+    # Two lines of each variable in the list.
+    expect(page.locator(".tl-spark .tl-second")).to_have_count(4)
+
+
+def test_a_rewind_is_asked_for_at_the_shown_update_and_its_answer_is_spoken(widgets):
+    page = widgets.shared(two_runs(), frame=2)
+    page.get_by_role("button", name="Put the model back to this update").click()
+    page.wait_for_function("() => model.saved.length && model.saved.at(-1).wanted === 2")
+    page.evaluate("() => model.set('notice', 'The model is back at update 2.')")
+    expect(page.get_by_role("status")).to_have_text("The model is back at update 2.")
+    expect(page.locator(".tl-tick-rewind")).to_have_text("rewind to 1")
+
+
+def test_where_no_rewind_is_possible_the_button_says_why(widgets):
+    page = widgets.shared({**two_runs(), "rewind": {"can": False, "why": "not kept whole"}}, frame=2)
+    button = page.get_by_role("button", name="Put the model back to this update")
+    expect(button).to_be_disabled()
+    expect(button).to_have_attribute("title", "not kept whole")
+    focus_list(page)
+    page.keyboard.press("b")
+    expect(page.get_by_role("status")).to_have_text("not kept whole")
+    assert page.evaluate("() => model.get('wanted')") == -1

@@ -79,3 +79,21 @@ test("rounding errors are drawn as a level line", () => {
 test("the log scale takes magnitudes and keeps gaps", () => {
   assert.deepEqual(logarithms([-100, null, 1]), [2, null, 0]);
 });
+
+test("two runs stand on one axis of updates, and a rewind starts a branch", () => {
+  const spec = structuredClone(counter);
+  spec.frames[2].branch = 1;
+  spec.other = { updates: [0, 4], loss: [null, 1], lines: { s: { level: [1, "NaN"], change: [null, 0.5], numbers: null } } };
+  assert.deepEqual(shared.whenOf(spec), { own: [0, 0.25, 0.5], other: [0, 1], branches: [0, 0, 1] });
+  assert.deepEqual(shared.otherLines(spec, state, 1), [{ name: "", series: [1, null] }]);
+  assert.deepEqual(shared.otherLines(counter, state, 1), []);
+  assert.deepEqual(shared.losses(spec, true), [null, 1]);
+  assert.equal(shared.losses(spec), null);
+  assert.equal(linePath([0, 1, 2], [0, 0, 10, 10], [0, 2], [0, 0.5, 1], [0, 0, 1]), "M0 10L5 5M10 0h0.01");
+});
+
+test("a rewind is a tick with what it went back to", () => {
+  const spec = structuredClone(counter);
+  Object.assign(spec.frames[1], { event: "rewind", by: "rewind to 0" });
+  assert.deepEqual(shared.ticks(spec)[0], { frame: 1, kind: "rewind", text: "rewind to 0" });
+});

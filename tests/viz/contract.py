@@ -21,6 +21,10 @@ def conforms(spec: dict) -> dict:
     VALIDATOR.validate(spec)
     if "compare" in spec:
         return _compares(spec)
+    if "cells" in spec:
+        assert set(spec["cells"]) == {layer["id"] for layer in spec["layers"]}
+        assert {len(row) for row in spec["cells"].values()} <= {len(spec["steps"])}
+        return spec
     if "graph" not in spec:
         for frame in spec["frames"]:
             assert set(frame["values"].values()) | set(frame["delta"].values()) <= set(spec["values"])

@@ -70,6 +70,7 @@ class GraphView(Shown, Widget):
     predictions = trait([])
     page = trait("")
     key = trait("")
+    link = trait("")
 
     def __init__(
         self,

@@ -25,7 +25,7 @@ export function verdictOf(cell, bands) {
 export function decades(numbers) {
   const sizes = numbers.map(Number).filter((number) => number > 0 && Number.isFinite(number));
   if (!sizes.length) return [-FEWEST_DECADES, 0];
-  const high = Math.ceil(Math.log10(Math.max(...sizes)));
+  const high = Math.ceil(Math.log10(Math.max(...sizes))) || 0;
   return [Math.min(Math.floor(Math.log10(Math.min(...sizes))), high - FEWEST_DECADES), high];
 }
 

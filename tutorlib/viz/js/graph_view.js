@@ -18,6 +18,7 @@ import { makePlayer } from "./player.js";
 import { predictor } from "./predict.js";
 import { searchBox } from "./search_box.js";
 import { keepFocus, makeShell, outlineView, sidePanel } from "./shell.js";
+import { joinLink, nodeOf, saidOf } from "./links.js";
 import { listen, makeSync } from "./sync.js";
 
 const KEYS = [
@@ -37,6 +38,7 @@ function render({ model, el }) {
   const prefix = freshPrefix();
   const shell = makeShell(el, model, css, { label: t("ui_graph_view"), kind: "graph" });
   const sync = makeSync(model);
+  const link = joinLink(model, (said) => view.hear(said));
   let view = build();
   const stopListening = listen(model, {
     spec: rebuild,
@@ -56,12 +58,13 @@ function render({ model, el }) {
   const showPaired = hidePaired(shell.root, model.get("key"));
 
   function build() {
-    return buildView({ model, t, prefix, shell, sync });
+    return buildView({ model, t, prefix, shell, sync, link });
   }
 
   return () => {
     sync.flush();
     stopListening();
+    link.stop();
     view.stop();
     shell.stop();
     showPaired();
@@ -69,7 +72,7 @@ function render({ model, el }) {
   };
 }
 
-function buildView({ model, t, prefix, shell, sync }) {
+function buildView({ model, t, prefix, shell, sync, link }) {
   const { root, status } = shell;
   const index = graph.indexGraph(model.get("spec"));
   const total = index.trace.length;
@@ -201,13 +204,14 @@ function buildView({ model, t, prefix, shell, sync }) {
     setStep(to);
   }
 
-  function select(id, { echo = true } = {}) {
+  function select(id, { echo = true, tell = echo } = {}) {
     if (id === selected) return;
     cameFrom = selected;
     selected = index.nodes.has(id) ? id : "";
     canvas.setSelected(selected);
     if (panel.name === "details") showDetails();
     if (echo) sync.set("selected", selected);
+    if (tell && selected) link.tell(saidOf(index.nodes, selected));
   }
 
   function walk(direction) {
@@ -264,7 +268,11 @@ function buildView({ model, t, prefix, shell, sync }) {
     stopGuard();
     canvas.stop();
   };
-  return { setStep, select, setHeight, stop };
+  const hear = (said) => {
+    const id = nodeOf(index.nodes, said);
+    if (id) select(id, { tell: false });
+  };
+  return { setStep, select, setHeight, hear, stop };
 }
 
 export default () => ({ render });

@@ -28,6 +28,22 @@ export function joinLink(model, hear) {
   };
 }
 
+const NAMED = new Set(["shared", "input"]);
+
+/** What a graph says of a node that was selected: the node, and the variable that it is, or whose gradient or update. */
+export function saidOf(nodes, id) {
+  const node = nodes.get(id);
+  const of = nodes.get(node.grad_of ?? node.update_of) ?? node;
+  return { node: id, label: node.label, variable: NAMED.has(of.kind) ? of.name : null };
+}
+
+/** The node of a graph that a message means: the variable by its name, else the same node of another graph; or null. */
+export function nodeOf(nodes, { node, label, variable }) {
+  if (nodes.get(node)?.label === label && label !== undefined) return node;
+  for (const [id, other] of nodes) if (variable && other.name === variable && NAMED.has(other.kind)) return id;
+  return null;
+}
+
 /** The place in `numbers`, which grow, of the last one that is at most `wanted`; 0 where all are larger. */
 export function placeOf(numbers, wanted) {
   return Math.max(0, numbers.findLastIndex((number) => number <= wanted));
