@@ -8,11 +8,13 @@ let at = 0;
 
 const fits = (element) => element.scrollHeight <= element.clientHeight && element.scrollWidth <= element.clientWidth;
 
-// A slide that is too full gets smaller letters, in its code first; beyond the smallest, lines wrap and the slide scrolls.
+// A slide that is too full gets smaller letters, in its code first, and smaller pictures; beyond the smallest, lines wrap
+// and the slide scrolls.
 function fit(slide) {
   slide.classList.remove("wrapped");
   for (const size of SIZES) {
     slide.style.fontSize = `${size}em`;
+    slide.style.setProperty("--size", size);
     for (const code of CODE_SIZES) {
       slide.style.setProperty("--code", code);
       if (fits(slide) && [...slide.querySelectorAll(".code > :not(details) pre")].every(fits)) return;
