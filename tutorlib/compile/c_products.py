@@ -16,19 +16,22 @@ from tutorlib.ops.define import normalized_axes
 _MULTIPLICATIONS = 40_000
 _ON_STACK = 4096
 _FLOATS = ("float32", "float64")
+PRODUCTS = frozenset({"matmul", "linear"})
 
 Slot = Callable[[int, np.ndarray], int]
 Lines = Iterator[str]
 
 
 def is_product(job: Job) -> bool:
-    """Whether the op is a product of a matrix or vector with another, small enough for a loop."""
-    if job.node.op.name != "matmul":
+    """Whether the op is a product of a matrix or vector with another, with or without a bias, small enough for a
+    loop."""
+    if job.node.op.name not in PRODUCTS:
         return False
-    x, y = (a for _, a in job.operands)
-    if not all(isinstance(a, np.ndarray) and a.dtype == job.out.dtype and 1 <= a.ndim <= 2 for a in (x, y)):
+    arrays = [a for _, a in job.operands]
+    x = arrays[0]
+    if not all(isinstance(a, np.ndarray) and a.dtype == job.out.dtype and 1 <= a.ndim <= 2 for a in arrays):
         return False
-    if job.out.dtype.name not in _FLOATS or any(np.may_share_memory(job.out, a) for a in (x, y)):
+    if job.out.dtype.name not in _FLOATS or any(np.may_share_memory(job.out, a) for a in arrays):
         return False
     return bool(job.out.size * x.shape[-1] <= _MULTIPLICATIONS)
 
@@ -46,8 +49,8 @@ def is_partial_sum(job: Job) -> bool:
 
 
 def product_text(job: Job, slot: Slot) -> Lines:
-    """``x @ y`` line by line."""
-    (xkey, x), (ykey, y) = job.operands
+    """``x @ y``, or ``x @ y + bias``, line by line."""
+    (xkey, x), (ykey, y), *bias = job.operands
     t = C_TYPES[job.out.dtype.name]
     size = job.out.itemsize
     m, n, k = (x.shape[0] if x.ndim == 2 else 1), (y.shape[1] if y.ndim == 2 else 1), x.shape[-1]
@@ -60,6 +63,10 @@ def product_text(job: Job, slot: Slot) -> Lines:
     yield "{"
     yield f"const {t} *x = a[{slot(xkey, x)}], *y = a[{slot(ykey, y)}];"
     yield f"{t} *z = a[{slot(job.key, job.out)}];"
+    start = "0"
+    for key, b_array in bias:
+        yield f"const {t} *v = a[{slot(key, b_array)}];"
+        start = "v[0]" if n == 1 else f"v[j * {b_array.strides[0] // size}]"
     left, right = "x", "y"
     if n == 1 and m > 1:
         # A matrix times a column is that column, as a row, times the matrix lying down.
@@ -70,10 +77,10 @@ def product_text(job: Job, slot: Slot) -> Lines:
         yield f"  w[q * {n} + j] = {right}[q * {b[0]} + j * {b[1]}];"
         right, b = "w", (n, 1)
     if b[1] == 1 and n > 1:
-        yield from _by_rows(t, m, n, k, left, right, a, b, c)
+        yield from _by_rows(t, m, n, k, left, right, a, b, c, start)
     else:
         yield f"for (long i = 0; i < {m}; i++) for (long j = 0; j < {n}; j++) {{"
-        yield f"{t} s = 0;"
+        yield f"{t} s = {start};"
         yield "#pragma omp simd reduction(+:s)"
         yield f"for (long q = 0; q < {k}; q++) s += {left}[i * {a[0]} + q * {a[1]}] * {right}[q * {b[0]} + j * {b[1]}];"
         yield f"z[i * {c[0]} + j * {c[1]}] = s;"
@@ -82,12 +89,21 @@ def product_text(job: Job, slot: Slot) -> Lines:
 
 
 def _by_rows(
-    t: str, m: int, n: int, k: int, x: str, y: str, a: tuple[int, int], b: tuple[int, int], c: tuple[int, int]
+    t: str,
+    m: int,
+    n: int,
+    k: int,
+    x: str,
+    y: str,
+    a: tuple[int, int],
+    b: tuple[int, int],
+    c: tuple[int, int],
+    start: str,
 ) -> Lines:
-    """Each row of the result is a sum of rows of ``y``: every inner loop goes along memory."""
+    """Each row of the result is a sum of rows of ``y``, and ``start``: every inner loop goes along memory."""
     yield f"for (long i = 0; i < {m}; i++) {{"
     yield f"{t} r[{n}];"
-    yield f"for (long j = 0; j < {n}; j++) r[j] = 0;"
+    yield f"for (long j = 0; j < {n}; j++) r[j] = {start};"
     yield f"for (long q = 0; q < {k}; q++) {{"
     yield f"const {t} f = {x}[i * {a[0]} + q * {a[1]}];"
     yield "#pragma omp simd"

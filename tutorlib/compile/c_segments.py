@@ -18,7 +18,7 @@ import numpy as np
 from tutorlib.compile.buffers import SHAPE_ONLY
 from tutorlib.compile.c_compiler import CompileError, compiler, library
 from tutorlib.compile.c_loops import Job, Loop, is_elementwise, is_full_sum
-from tutorlib.compile.c_products import is_partial_sum, is_product, product_text, sum_text
+from tutorlib.compile.c_products import PRODUCTS, is_partial_sum, is_product, product_text, sum_text
 from tutorlib.core.graph import Node, Symbol
 from tutorlib.core.source import mark, resolve
 
@@ -58,7 +58,7 @@ class _Function:
                 inside = {id(job.node) for job in part.jobs}
                 self.lines += part.text(lambda key, inside=inside: is_read_elsewhere(key, inside), self._slot)  # type: ignore[misc]
             else:
-                write = product_text if part.node.op.name == "matmul" else sum_text
+                write = product_text if part.node.op.name in PRODUCTS else sum_text
                 self.lines += ((line, part.node) for line in write(part, self._slot))
         self._table = (ctypes.c_void_p * max(1, len(self._like)))()
         self._bound: list[Any] = [None] * len(self._like)

@@ -39,6 +39,7 @@ from tutorlib.compile.lower_images import (
 )
 from tutorlib.compile.lower_rows import (
     lower_cross_entropy,
+    lower_cross_entropy_back,
     lower_log_softmax,
     lower_put_label,
     lower_scatter,
@@ -80,6 +81,18 @@ def _matmul(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scrat
     # np.dot reaches BLAS with less ado than np.matmul, where both mean the same.
     name = "dot" if x.ndim <= 2 and y.ndim <= 2 and out.flags.c_contiguous else "matmul"
     return [Bound(partial(DOT if name == "dot" else np.matmul, x, y, out), f"np.{name}({{0}}, {{1}}, out={{out}})")]
+
+
+def _linear(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
+    x, W, b = operands
+    if not all(isinstance(a, np.ndarray) and a.dtype == out.dtype for a in operands) or out.dtype.kind != "f":
+        return None
+    if x.ndim != 2 or not out.flags.c_contiguous:
+        return None
+    return [
+        Bound(partial(DOT, x, W, out), "np.dot({0}, {1}, out={out})"),
+        Bound(partial(np.add, out, b, out), "np.add({out}, {2}, out={out})"),
+    ]
 
 
 def _relu(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
@@ -317,6 +330,8 @@ def _like(value: float) -> Callable[..., list[Bound] | None]:
 
 LOWERING: dict[str, Callable[[Node, Sequence[Any], np.ndarray, Scratch], list[Bound] | None]] = {
     "matmul": _matmul,
+    "linear": _linear,
+    "cross_entropy_back": lower_cross_entropy_back,
     "relu": _relu,
     "sigmoid": _sigmoid,
     "softplus": _softplus,

@@ -74,6 +74,43 @@ def lower_cross_entropy(node: Node, operands: Sequence[Any], out: np.ndarray, sc
     return [Bound(call, "{out}[...] = {op}")]
 
 
+def lower_cross_entropy_back(
+    node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch
+) -> list[Bound] | None:
+    g, x, labels = operands
+    plain = isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype == np.int64
+    same = isinstance(g, np.ndarray) and g.dtype == out.dtype and not np.may_share_memory(x, out)
+    if not plain or not same or not out.flags.c_contiguous or not _rows(x, out, node.attrs["axis"]):
+        return None
+    rows, classes = x.shape
+    flat, starts, ones, column = (
+        out.reshape(-1),
+        np.arange(rows) * classes,
+        ones_of(classes, out.dtype),
+        g.reshape(-1, 1),
+    )
+    places, most = np.empty_like(starts), np.empty((rows, 1), out.dtype)
+    total, share = most.reshape(-1), np.empty(rows, out.dtype)
+    unsigned = labels.view(np.uint64)
+    largest: Any = np.maximum.reduce
+
+    def call() -> None:
+        if largest(unsigned) >= classes:
+            raise IndexError("a label is no class")
+        np.maximum.reduce(x, 1, None, most, True)
+        np.subtract(x, most, out)
+        np.exp(out, out)
+        DOT(out, ones, total)
+        np.true_divide(column, most, most)
+        np.multiply(out, most, out)
+        np.add(starts, labels, places)
+        flat.take(places, None, share, "clip")
+        np.subtract(share, g, share)
+        flat.put(places, share, "clip")
+
+    return [Bound(call, "{out}[...] = {op}")]
+
+
 def lower_put_label(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
     g, labels = operands[:2]
     plain = isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype == np.int64 and labels.size

@@ -18,7 +18,7 @@ from tutorlib.core.graph import Constant, Node, Shared, Symbol
 _PROTECTED = frozenset({"safe_mul", "safe_div"})
 # Ops whose result is NaN wherever a floating-point operand is, or does not depend on that element of it.
 _HAND_ON = frozenset(
-    """add sub mul div neg square reciprocal matmul sum mean unbroadcast broadcast_like broadcast_to reshape
+    """add sub mul div neg square reciprocal matmul linear sum mean unbroadcast broadcast_like broadcast_to reshape
     reshape_like transpose expand_dims squeeze getitem part flip diagonal where cast concatenate stack scatter take
     safe_mul safe_div abs exp expm1 log log1p sqrt tanh sin cos sigmoid relu cumsum""".split()
 )

@@ -212,12 +212,19 @@ class _Work:
             self._touch(user)
         self._used_less(node)
 
+    def _needed_elsewhere(self, var: Symbol) -> bool:
+        uses = self._graph.uses.get(id(var), ())
+        return sum(node is None or self._graph.alive(node) for node, _ in uses) > 1
+
     def _applied(self, r: Rule, node: Node) -> Symbol | None:
         found = r.apply(node)
         if found is None:
             return None
         if isinstance(found, Near):
             self._log.near_miss(r, node, str(found))
+            return None
+        if any(v.node is not None and v.node.op.name in r.absorbs and self._needed_elsewhere(v) for v in node.inputs):
+            self._log.near_miss(r, node, "its operand is needed elsewhere too and would be computed twice")
             return None
         after = as_symbol(found)
         old = node.outputs[0]

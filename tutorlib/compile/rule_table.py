@@ -34,7 +34,8 @@ class Rule:
     nearer the truth), "reassociates" (same up to rounding), "nan_unsafe" (differs where NaN or inf occur),
     "shape_unsafe" (assumes shapes that are not proved); ``says``: its equation; ``apply(node)``: the replacement of the
     node's output or None; in tier "fuse" whether the node may run together with others. ``of``: what some operands must
-    be for it to be asked at all.
+    be for it to be asked at all. ``absorbs``: names of ops that the replacement does over again, so that the rule holds
+    only where nothing else uses such an operand.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Rule:
     says: str
     apply: Callable[[Node], Any]
     of: tuple[str, ...] = ()
+    absorbs: tuple[str, ...] = ()
 
     def fits(self, kinds: Sequence[str]) -> bool:
         """Whether operands of these kinds (see ``rule``) are what it asks for."""
@@ -60,7 +62,12 @@ ON_BY_DEFAULT = ("exact", "reassociates")
 
 
 def rule(
-    *ops: str, says: str, tier: str = "basic", safety: str = "exact", of: Sequence[str] = ()
+    *ops: str,
+    says: str,
+    tier: str = "basic",
+    safety: str = "exact",
+    of: Sequence[str] = (),
+    absorbs: Sequence[str] = (),
 ) -> Callable[[Callable[[Node], Any]], Callable[[Node], Any]]:
     """Make a function a rewrite rule for nodes of the given ops.
 
@@ -91,7 +98,7 @@ def rule(
         before = _RULES.get(name)
         if before is not None and before.apply.__module__ != function.__module__:
             raise TutorlibError(f"a rule called {name!r} exists already", fix="give the function another name")
-        _RULES[name] = Rule(name, ops, tier, safety, says, function, tuple(of))
+        _RULES[name] = Rule(name, ops, tier, safety, says, function, tuple(of), tuple(absorbs))
         return function
 
     return register

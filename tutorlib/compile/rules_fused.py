@@ -9,7 +9,69 @@ from tutorlib.compile.matching import is_scalar, made_by
 from tutorlib.compile.rule_table import rule
 from tutorlib.core.graph import Node, Symbol
 from tutorlib.core.operators import OPS
-from tutorlib.ops.define import TABLE
+from tutorlib.ops.define import TABLE, normalized_axes
+
+# ---- layers and losses ----
+
+
+@rule("add", tier="algebra", absorbs=("matmul",), says="x W + b = linear(x, W, b)")
+def product_and_bias(node: Node) -> Any:
+    for product, b in (node.inputs, node.inputs[::-1]):
+        inner = made_by(product, "matmul")
+        if inner is None or b.ndim != 1 or product.dtype != b.dtype:
+            continue
+        x, W = inner.inputs
+        if W.ndim == 2 and x.ndim > 1 and W.shape[1] is not None and W.shape[1] == b.shape[0]:
+            return OPS.linear(x, W, b)
+    return None
+
+
+@rule("pick_label", tier="algebra", says="log_softmax(x)[label] = −cross_entropy(x, label)")
+def picked_log_softmax(node: Node) -> Any:
+    scores, axis = made_by(node.inputs[0], "log_softmax"), node.attrs["axis"]
+    if scores is None or scores.attrs["axis"] != axis:
+        return None
+    return OPS.neg(TABLE["cross_entropy"](scores.inputs[0], node.inputs[1], axis=axis))
+
+
+@rule("exp", tier="algebra", says="e^log_softmax(x) = softmax(x)")
+def exp_of_log_softmax(node: Node) -> Any:
+    inner = made_by(node.inputs[0], "log_softmax")
+    return OPS.softmax(inner.inputs[0], inner.attrs["axis"]) if inner is not None else None
+
+
+def _put_along(var: Any) -> tuple[Node, int] | None:
+    """The node that put values at labels, and along which axis, when ``var`` is its result."""
+    put = made_by(var, "put_label")
+    return (put, put.attrs["axis"]) if put is not None else None
+
+
+@rule("sum", tier="algebra", says="Σ over classes of (g at the label, 0 elsewhere) = g")
+def sum_of_put(node: Node) -> Any:
+    found = _put_along(node.inputs[0])
+    if found is None or normalized_axes(node.attrs["axis"], node.inputs[0].ndim, "sum") != (found[1],):
+        return None
+    g = found[0].inputs[0]
+    return OPS.expand_dims(g, found[1]) if node.attrs["keepdims"] else g
+
+
+@rule(
+    "sub", tier="algebra", safety="reassociates", says="g at the label − softmax(x) · g = −g · (softmax(x) − one-hot)"
+)
+def gradient_of_picked_log_softmax(node: Node) -> Any:
+    found, product = _put_along(node.inputs[0]), made_by(node.inputs[1], "mul", "safe_mul")
+    if found is None or product is None:
+        return None
+    put, axis = found
+    g, labels = put.inputs[:2]
+    for s, spread in (product.inputs, product.inputs[::-1]):
+        softmax, stretched = made_by(s, "softmax"), made_by(spread, "expand_dims")
+        if softmax is None or stretched is None or stretched.inputs[0] is not g:
+            continue
+        if softmax.attrs["axis"] == axis and stretched.attrs["axis"] in (axis, (axis,)) and labels.ndim == s.ndim - 1:
+            return TABLE["cross_entropy_back"](OPS.neg(g), softmax.inputs[0], labels, axis=axis)
+    return None
+
 
 # ---- pooling ----
 

@@ -93,6 +93,7 @@ FORMULAS: dict[str, Formula] = {
     "getitem": _row("z = x[index]", "∂L/∂x = ∂L/∂z added at index, 0 elsewhere"),
     "scatter": _row("z = x added at index, 0 elsewhere", "∂L/∂x = ∂L/∂z[index]"),
     "matmul": _row("z = x @ y", f"{_X} @ yᵀ", "∂L/∂y = xᵀ @ ∂L/∂z"),
+    "linear": _row("z = x @ W + b", "∂L/∂x = ∂L/∂z @ Wᵀ", "∂L/∂W = xᵀ @ ∂L/∂z", "∂L/∂b = Σ ∂L/∂z over examples"),
     "arcsin": _row("z = arcsin x", f"{_X} / √(1 − x²)"),
     "arccos": _row("z = arccos x", "∂L/∂x = −∂L/∂z / √(1 − x²)"),
     "arctan": _row("z = arctan x", f"{_X} / (1 + x²)"),
@@ -220,6 +221,15 @@ FORMULAS: dict[str, Formula] = {
     "pick_label": _row("z = x[label]", "∂L/∂x = ∂L/∂z at the label, 0 elsewhere", ""),
     "put_label": _row("z = x at the label, 0 elsewhere", "∂L/∂x = ∂L/∂z[label]", "", ""),
     "cross_entropy": _row("z = log Σ eˣ − x[label]", f"{_X} · (softmax(x) − one-hot(label))", ""),
+    "cross_entropy_back": _row(
+        "z = x · (softmax(y) − one-hot(label))",
+        "∂L/∂x = Σ ∂L/∂z · (softmax(y) − one-hot(label))",
+        "∂L/∂y = s · (w − Σ w · s), s = softmax(y), w = x · ∂L/∂z",
+        "",
+    ),
+    "soft_cross_entropy": _row(
+        "z = −Σ t · log softmax(x)", f"{_X} · (softmax(x) · Σ t − t)", "∂L/∂t = −∂L/∂z · log softmax(x)"
+    ),
     "sigmoid_cross_entropy": _row(
         "z = −t · log σ(x) − (1 − t) · log(1 − σ(x))", f"{_X} · (σ(x) − t)", "∂L/∂t = −∂L/∂z · x"
     ),

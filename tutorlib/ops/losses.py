@@ -1,7 +1,7 @@
 """Losses: how far predictions are from targets, as one number or one an example.
 
-``cross_entropy`` on integer labels is one op: softmax and logarithm in one, with the gradient softmax − one-hot. The
-rest is ordinary arithmetic, written so that nothing overflows or cancels.
+``cross_entropy`` is one op, on integer labels and on probabilities: softmax and logarithm in one, with the gradient
+softmax − target. The rest is ordinary arithmetic, written so that nothing overflows or cancels.
 """
 
 from __future__ import annotations
@@ -108,11 +108,68 @@ _cross_entropy: Op = register(
         lambda x, labels, axis: AVal(
             _labels_infer(x, labels, axis, "cross_entropy"), result_dtype(exp, [AVal((), x.dtype)])
         ),
+        (lambda g, out, x, labels, axis: _cross_entropy_back(g, x, labels, axis=axis), None),
+        doc="log Σ exp(x) − x[label].",
+    )
+)
+
+
+def _cross_entropy_back_forward(xp: Any, g: Any, x: Any, labels: Any, axis: int) -> Any:
+    _check_labels(xp, labels, x.shape[axis], "cross_entropy_back")
+    e = xp.exp(shifted(xp, x, axis))
+    e /= xp.sum(e, axis=axis, keepdims=True)
+    if xp is np and axis == x.ndim - 1:
+        rows = e.reshape(labels.size, x.shape[axis])  # a view: e is new
+        rows[np.arange(labels.size), labels.reshape(-1)] -= 1
+    else:
+        e -= _put_forward(xp, xp.ones_like(g, dtype=e.dtype), labels, x, axis)
+    e *= xp.expand_dims(g, axis)
+    return e
+
+
+def _to_scores(u: Any, out: Any, g: Any, x: Any, labels: Any, axis: int) -> Any:
+    s, w = softmax(x, axis), u * expand_dims(g, axis)
+    return s * (w - OPS.sum(w * s, axis, True))
+
+
+_cross_entropy_back: Op = register(
+    Op(
+        "cross_entropy_back",
+        _cross_entropy_back_forward,
+        lambda g, x, labels, axis: AVal(x.shape, result_dtype(exp, [AVal((), x.dtype)])),
         (
-            lambda g, out, x, labels, axis: softmax(x, axis) * expand_dims(g, axis) - _put(g, labels, x, axis=axis),
+            lambda u, out, g, x, labels, axis: OPS.sum(u * softmax(x, axis), axis) - _pick(u, labels, axis=axis),
+            _to_scores,
             None,
         ),
-        doc="log Σ exp(x) − x[label].",
+        doc="g · (softmax(x) − one-hot(label)).",
+    )
+)
+
+
+def _soft_cross_entropy_forward(xp: Any, x: Any, t: Any, axis: int) -> Any:
+    low = shifted(xp, x, axis)
+    low = low - xp.log(xp.sum(xp.exp(low), axis=axis, keepdims=True))
+    # A class of probability 0 costs nothing, even at a score of −inf.
+    return -xp.sum(safe_mul.on(xp)(t, low), axis=axis)
+
+
+def _soft_cross_entropy_infer(x: AVal, t: AVal, axis: int) -> AVal:
+    dims = (a if a is not None else b for a, b in zip(x.shape, t.shape, strict=True))
+    dtype = result_dtype(safe_mul, [AVal((), t.dtype), AVal((), result_dtype(exp, [AVal((), x.dtype)]))])
+    return AVal(tuple(d for i, d in enumerate(dims) if i != axis), dtype)
+
+
+_soft_cross_entropy: Op = register(
+    Op(
+        "soft_cross_entropy",
+        _soft_cross_entropy_forward,
+        _soft_cross_entropy_infer,
+        (
+            lambda g, out, x, t, axis: expand_dims(g, axis) * (softmax(x, axis) * OPS.sum(t, axis, True) - t),
+            lambda g, out, x, t, axis: safe_mul(expand_dims(neg(g), axis), log_softmax(x, axis)),
+        ),
+        doc="−Σ t · log softmax(x).",
     )
 )
 
@@ -201,8 +258,7 @@ def _with_probabilities(logits: Any, target: Any, reduction: str, axis: int, wei
     logits, target = _pair(logits, target, "cross_entropy")
     if weight is not None:
         target = target * expand_dims(_value(weight), tuple(range(1, logits.ndim - axis)))
-    # safe_mul: a class of probability 0 costs nothing, even at a score of −inf.
-    return _reduced(neg(OPS.sum(safe_mul(target, log_softmax(logits, axis)), axis)), reduction, "cross_entropy")
+    return _reduced(_soft_cross_entropy(logits, target, axis=axis), reduction, "cross_entropy")
 
 
 @public
