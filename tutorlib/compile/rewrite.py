@@ -212,10 +212,6 @@ class _Work:
             self._touch(user)
         self._used_less(node)
 
-    def _needed_elsewhere(self, var: Symbol) -> bool:
-        uses = self._graph.uses.get(id(var), ())
-        return sum(node is None or self._graph.alive(node) for node, _ in uses) > 1
-
     def _applied(self, r: Rule, node: Node) -> Symbol | None:
         found = r.apply(node)
         if found is None:
@@ -223,7 +219,8 @@ class _Work:
         if isinstance(found, Near):
             self._log.near_miss(r, node, str(found))
             return None
-        if any(v.node is not None and v.node.op.name in r.absorbs and self._needed_elsewhere(v) for v in node.inputs):
+        absorbed = (v for v in node.inputs if v.node is not None and v.node.op.name in r.absorbs)
+        if any(len(self._graph.uses(v)) > 1 for v in absorbed):
             self._log.near_miss(r, node, "its operand is needed elsewhere too and would be computed twice")
             return None
         after = as_symbol(found)

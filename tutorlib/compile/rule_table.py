@@ -77,6 +77,7 @@ def rule(
         tier: when it runs; safety: what it may change (see ``Rule``).
         of: saves time, nothing more: the rule is asked only about nodes some operand of which was made by the op named;
             "number" and "array" stand for constants, "exp log" for either. Of several entries each must hold.
+        absorbs: ops of operands that the replacement does over again: the rule holds where nothing else uses these.
 
     Raises TutorlibError for an unknown tier or safety, or a name that is taken by another module's rule.
 

@@ -14,7 +14,7 @@ from tutorlib.ops.define import TABLE, normalized_axes
 # ---- layers and losses ----
 
 
-@rule("add", tier="algebra", absorbs=("matmul",), says="x W + b = linear(x, W, b)")
+@rule("add", tier="algebra", absorbs=("matmul",), says="x W + b = linear(x, W, b)", of=("matmul",))
 def product_and_bias(node: Node) -> Any:
     for product, b in (node.inputs, node.inputs[::-1]):
         inner = made_by(product, "matmul")
@@ -26,7 +26,7 @@ def product_and_bias(node: Node) -> Any:
     return None
 
 
-@rule("pick_label", tier="algebra", says="log_softmax(x)[label] = −cross_entropy(x, label)")
+@rule("pick_label", tier="algebra", says="log_softmax(x)[label] = −cross_entropy(x, label)", of=("log_softmax",))
 def picked_log_softmax(node: Node) -> Any:
     scores, axis = made_by(node.inputs[0], "log_softmax"), node.attrs["axis"]
     if scores is None or scores.attrs["axis"] != axis:
@@ -34,7 +34,7 @@ def picked_log_softmax(node: Node) -> Any:
     return OPS.neg(TABLE["cross_entropy"](scores.inputs[0], node.inputs[1], axis=axis))
 
 
-@rule("exp", tier="algebra", says="e^log_softmax(x) = softmax(x)")
+@rule("exp", tier="algebra", says="e^log_softmax(x) = softmax(x)", of=("log_softmax",))
 def exp_of_log_softmax(node: Node) -> Any:
     inner = made_by(node.inputs[0], "log_softmax")
     return OPS.softmax(inner.inputs[0], inner.attrs["axis"]) if inner is not None else None
@@ -46,7 +46,7 @@ def _put_along(var: Any) -> tuple[Node, int] | None:
     return (put, put.attrs["axis"]) if put is not None else None
 
 
-@rule("sum", tier="algebra", says="Σ over classes of (g at the label, 0 elsewhere) = g")
+@rule("sum", tier="algebra", says="Σ over classes of (g at the label, 0 elsewhere) = g", of=("put_label",))
 def sum_of_put(node: Node) -> Any:
     found = _put_along(node.inputs[0])
     if found is None or normalized_axes(node.attrs["axis"], node.inputs[0].ndim, "sum") != (found[1],):
@@ -56,7 +56,11 @@ def sum_of_put(node: Node) -> Any:
 
 
 @rule(
-    "sub", tier="algebra", safety="reassociates", says="g at the label − softmax(x) · g = −g · (softmax(x) − one-hot)"
+    "sub",
+    tier="algebra",
+    safety="reassociates",
+    says="g at the label − softmax(x) · g = −g · (softmax(x) − one-hot)",
+    of=("put_label", "mul safe_mul"),
 )
 def gradient_of_picked_log_softmax(node: Node) -> Any:
     found, product = _put_along(node.inputs[0]), made_by(node.inputs[1], "mul", "safe_mul")
@@ -101,13 +105,18 @@ def _map_and_offset(var: Any, space: int) -> tuple[Symbol, Symbol] | None:
     return None
 
 
-@rule("max_pool", tier="algebra", says="max_pool(relu(x)) = relu(max_pool(x)), on fewer elements")
+@rule("max_pool", tier="algebra", says="max_pool(relu(x)) = relu(max_pool(x)), on fewer elements", of=("relu",))
 def pool_before_relu(node: Node) -> Any:
     inner = made_by(node.inputs[0], "relu")
     return OPS.relu(_pooled(inner.inputs[0], node)) if inner is not None else None
 
 
-@rule("where", tier="algebra", says="the gradient of max_pool(relu(x)) is that of relu(max_pool(x))")
+@rule(
+    "where",
+    tier="algebra",
+    says="the gradient of max_pool(relu(x)) is that of relu(max_pool(x))",
+    of=("gt", "max_pool_spread"),
+)
 def pool_before_relu_backward(node: Node) -> Any:
     condition, spread = made_by(node.inputs[0], "gt"), made_by(node.inputs[1], "max_pool_spread")
     if condition is None or spread is None or not (is_scalar(node.inputs[2], 0) and is_scalar(condition.inputs[1], 0)):
@@ -121,7 +130,13 @@ def pool_before_relu_backward(node: Node) -> Any:
     return spread.op(OPS.where(OPS.gt(largest, 0), g, 0.0), x, largest, **spread.attrs)
 
 
-@rule("max_pool", tier="algebra", safety="reassociates", says="max_pool(x + b) = max_pool(x) + b, b one for an image")
+@rule(
+    "max_pool",
+    tier="algebra",
+    safety="reassociates",
+    says="max_pool(x + b) = max_pool(x) + b, b one for an image",
+    of=("add",),
+)
 def pool_before_offset(node: Node) -> Any:
     found = _map_and_offset(node.inputs[0], _space_of(node))
     return OPS.add(_pooled(found[0], node), found[1]) if found is not None else None
@@ -132,6 +147,7 @@ def pool_before_offset(node: Node) -> Any:
     tier="algebra",
     safety="reassociates",
     says="x + b is largest where x is, b one for an image",
+    of=("add",),
 )
 def spread_without_offset(node: Node) -> Any:
     g, moved, _ = node.inputs
@@ -141,7 +157,13 @@ def spread_without_offset(node: Node) -> Any:
     return node.op(g, found[0], _pooled(found[0], node), **node.attrs)
 
 
-@rule("unbroadcast", tier="algebra", safety="reassociates", says="Σ over an image of spread(g) = Σ g")
+@rule(
+    "unbroadcast",
+    tier="algebra",
+    safety="reassociates",
+    says="Σ over an image of spread(g) = Σ g",
+    of=("max_pool_spread",),
+)
 def sum_of_spread(node: Node) -> Any:
     total, like = node.inputs
     spread = made_by(total, "max_pool_spread")
