@@ -37,6 +37,17 @@ def test_the_first_large_tensor_sets_it_and_no_other(calls, make):
     assert calls == SETTINGS
 
 
+def test_so_does_a_large_graph_of_small_arrays(calls):
+    x = tl.tensor(np.zeros(1 << 14), requires_grad=True)
+    (((x + 1.0) * 2.0 - 1.0) * x).sum().backward()
+    assert calls == []
+    y = x
+    for _ in range(8):
+        y = y * 2.0
+    y.sum().backward()
+    assert calls == SETTINGS
+
+
 def test_not_when_told_not_to(calls):
     with tl.config.using(keep_memory=False):
         tl.tensor(LARGE)

@@ -75,8 +75,8 @@ def walk_arrays(
         elif not rules:
             var = node.inputs[0]
             if var not in owned:
-                sofar = cotangents.get(var)
-                cotangents[var] = np.zeros_like(node.arrays[0]) if sofar is None else np.array(sofar)
+                sofar, value = cotangents.get(var), node.arrays[0]
+                cotangents[var] = np.zeros(value.shape, value.dtype) if sofar is None else np.array(sofar)
                 owned.add(var)
             node.op.pour(g, node, cotangents[var])  # type: ignore[misc, union-attr]
         else:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from tutorlib.core import observe
+from tutorlib.core import memory, observe
 from tutorlib.core.array_walk import NotANumber, walk_arrays
 from tutorlib.core.backend import quiet, silence, unsilence
 from tutorlib.core.dispatch import enable_grad
@@ -59,7 +59,7 @@ def recorded_nodes(roots: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]
 
 # A graph that backward() has used up stays drawable until the next backward(): learners look at it in between. One
 # only, and only a small one, so that a training loop holds no second set of activations.
-_KEEP_NODES, _KEEP_BYTES = 5_000, 16_000_000
+_KEEP_NODES, _KEEP_BYTES = 5_000, 4_000_000
 _used_up: list[Tensor] = []
 _last_cost: weakref.ref[Tensor] | None = None
 
@@ -92,7 +92,10 @@ def run_backward(root: Tensor, gradient: Any, retain_graph: bool, create_graph: 
     _last_cost = weakref.ref(root)
     order, leaves = recorded_nodes([root])
     retain = retain_graph or create_graph
-    remember = retain or (len(order) <= _KEEP_NODES and sum([n._data.nbytes for n in order]) <= _KEEP_BYTES)
+    size = sum([node._data.nbytes for node in order])
+    if size >= memory.LARGE:
+        memory.keep()
+    remember = retain or (len(order) <= _KEEP_NODES and size <= _KEEP_BYTES)
     hooked = {id(node): _calling(node) for node in order if node.hooks}
     cotangents: dict[Tensor, Any] | None = None
     if not (create_graph or hooked or (observe.observers and observe.watching("on_vjp"))):

@@ -14,9 +14,9 @@ class Config:
 
     ``floatX``: the dtype given to Python floats and to symbols made without a dtype ("float64" or "float32").
 
-    ``keep_memory``: whether the first tensor of 1 MiB or more tells the C library (glibc only) to keep the memory of
-    dropped arrays, up to 512 MiB, for the next ones. It holds for the whole process and cannot be taken back; set it to
-    False before.
+    ``keep_memory``: whether the first tensor, or graph to differentiate, of 1 MiB or more tells the C library (glibc
+    only) to keep the memory of dropped arrays, up to 512 MiB, for the next ones. It holds for the whole process and
+    cannot be taken back; set it to False before.
 
     >>> import tutorlib as tl
     >>> with tl.config.using(floatX="float32"):

@@ -11,7 +11,7 @@ import sys
 
 from tutorlib.core.config import config
 
-# An array of so many bytes shows that a program works on large ones.
+# A tensor, or a graph, of so many bytes shows that a program works on large arrays.
 LARGE = 1 << 20
 # What mallopt sets, by glibc's numbers: blocks up to 32 MiB come from memory that is kept; 512 MiB of it may lie ready.
 _SETTINGS = ((-3, 32 << 20), (-1, 512 << 20))

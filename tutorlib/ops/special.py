@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tutorlib.core.graph import Op
+from tutorlib.core.quick import constant
 from tutorlib.ops.define import elementwise
 from tutorlib.ops.elementwise import div, exp, log, neg, safe_mul, square, where
 from tutorlib.ops.logic import eq, isinf, logical_and
@@ -214,8 +215,8 @@ def _sigmoid(xp: Any, x: Any) -> Any:
         return 1 / (1 + xp.exp(-x))
     t = np.negative(x)
     np.exp(t, t)
-    np.add(t, 1, t)
-    return np.reciprocal(t, t)
+    one = constant(1, t.dtype)
+    return np.true_divide(one, np.add(t, one, t), t)
 
 
 sigmoid: Op = elementwise(
