@@ -57,7 +57,8 @@ def walk_arrays(
         rules = node.op.on_arrays  # type: ignore[union-attr]
         kind = type(g)
         if rules is None or node.arrays is None or (kind is not _ndarray and kind not in HOST_TYPES):
-            check(g)
+            if remember or not node.op.pulls_blindly:  # type: ignore[union-attr]
+                check(g)
             for var, grad in _general(node, g):
                 if var in cotangents:
                     _add_up(cotangents, var, grad, owned)

@@ -63,6 +63,8 @@ class Op:
         self.__doc__ = doc
         self.on_arrays: tuple[Any, ...] | None = None
         self.pour: Callable[[Any, Any, Any], None] | None = None
+        # Whether no rule asks what its cotangent is: then a NaN in one element has no say in what becomes of others.
+        self.pulls_blindly = False
         self._bound: dict[int, Callable[..., Any]] = {}
         self.on_numpy = self.on(np)
 

@@ -148,7 +148,9 @@ _RULES: dict[str, tuple[Any, ...]] = {
 
 
 def attach() -> None:
-    """Give these rules to their ops; called when the table is full."""
+    """Give these rules to their ops; called when the table holds all of this package's ops and none of anybody else."""
+    for op in TABLE.values():
+        op.pulls_blindly = True
     for name, rules in _RULES.items():
         TABLE[name].on_arrays = rules
     TABLE["getitem"].on_arrays = ()
