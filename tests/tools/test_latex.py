@@ -25,6 +25,7 @@ X, w, b = tl.matrix("X"), tl.shared([1.0, 2.0], name="w_1"), tl.shared(0.0, name
         (tl.log(x * y), r"\log\left(x y\right)"),
         (X @ w + b, r"X \, w_{1} + \beta"),
         (X.T @ X, r"X^\top \, X"),
+        (tl.linear(X + 1, X, w), r"\left(X + 1\right) \, X + w_{1}"),
         (tl.sum(X, axis=0)[1], r"\left(\sum_{0} X\right)_{1}"),
         (tl.where(x > 0, x, -x), r"\begin{cases} x & \text{if } x > 0 \\ -x & \text{else} \end{cases}"),
         (tl.maximum(x, 0.0), r"\max\left(x, 0\right)"),
@@ -72,3 +73,8 @@ def test_a_notebook_gets_mathematics():
 def test_anything_else_is_refused():
     with pytest.raises(tl.TutorlibError, match="no expression"):
         tl.latex(np.ones(2))
+
+
+def test_a_recurrent_layer_is_shown_without_its_tape():
+    s, h, V, c = tl.tensor3("s"), tl.matrix("h"), tl.matrix("V"), tl.vector("c")
+    assert str(tl.latex(tl.gru(s, h, V, V, c, c)[1])) == r"\operatorname{gru}\left(s, h, V, V, c, c\right)_{-1}^\top"

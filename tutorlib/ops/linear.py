@@ -17,6 +17,8 @@ from tutorlib.ops.shape import expand_dims, ndim, swap_last
 
 
 def _linear_forward(xp: Any, x: Any, W: Any, b: Any) -> Any:
+    if W.ndim != 2 or b.shape != W.shape[1:]:
+        raise ValueError("a bias for each column of the weights is needed")
     # One product, however many axes x has: a stack of products would be as many calls of BLAS.
     if x.ndim > 2:
         rows = x.reshape(-1, x.shape[-1]) if x.size else x.reshape(int(np.prod(x.shape[:-1])), x.shape[-1])

@@ -159,6 +159,11 @@ def _product(node: Any, x: Text, y: Text) -> Text:
     return f"{left}{dot}{right}", PRODUCT
 
 
+def _without_tape(name: str) -> Callable[..., Text]:
+    """A recurrent layer of what it was called with; what its first operand keeps for the way back says nothing new."""
+    return lambda node, tape, *parts: _applied(f"\\operatorname{{{name}}}")(node, *parts)
+
+
 def _is_number(text: str) -> bool:
     return text.lstrip("-").replace(".", "", 1).isdigit()
 
@@ -199,6 +204,8 @@ SHOWN: dict[str, Callable[..., Text]] = {
     "floor": _wrapped("\\left\\lfloor {0} \\right\\rfloor"),
     "ceil": _wrapped("\\left\\lceil {0} \\right\\rceil"),
     "matmul": _operator("{0} \\, {1}", PRODUCT, PRODUCT, POWER),
+    "linear": _operator("{0} \\, {1} + {2}", SUM, PRODUCT, POWER, SUM),
+    **{name: _without_tape(name) for name in ("lstm", "gru")},
     "transpose": _operator("{0}^\\top", POWER, ATOM),
     "sum": _reduced("\\sum"),
     "mean": _reduced("\\operatorname{mean}"),
