@@ -16,7 +16,7 @@ x, y = tl.vector("x"), tl.vector("y")
 
 
 def regions_of(outputs, updates=0):
-    return compiled(list(outputs), updates, None)[1]
+    return compiled(list(outputs), updates, None)[2]
 
 
 def parts(region):

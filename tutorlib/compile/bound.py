@@ -73,6 +73,6 @@ def ones_of(n: int, dtype: Any) -> np.ndarray:
 
 def thin(value: Any) -> Any:
     """An array that repeats one element as that element: a stretched number is a number."""
-    if isinstance(value, np.ndarray) and value.size > 1 and not any(value.strides):
+    if isinstance(value, np.ndarray) and 0 in value.strides and value.size > 1 and not any(value.strides):
         return value[(0,) * value.ndim + (Ellipsis,)]
     return value

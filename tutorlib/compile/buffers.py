@@ -98,7 +98,7 @@ class Buffers:
         self.bytes = self.bytes_without_reuse = 0
         self._root: dict[int, int] = {}  # by id of a view's variable: whose buffer it looks into
         self._owned: dict[int, Buffer] = {}  # by id of variable
-        self._free: dict[tuple[int, str], list[Buffer]] = {}
+        self._free: dict[tuple[int, np.dtype[Any]], list[Buffer]] = {}
 
     def enter_view(self, node: Node) -> None:
         base = id(node.inputs[0])
@@ -107,10 +107,11 @@ class Buffers:
     def take(self, node: Node, var: Symbol, operands: Sequence[Any], like: Like, position: int) -> np.ndarray:
         """The array for ``var``, a result of ``node``: an operand's that dies here, a free one, or a new one."""
         shape, dtype = like
-        self.bytes_without_reuse += math.prod(shape) * dtype.itemsize
+        size = math.prod(shape)
+        self.bytes_without_reuse += size * dtype.itemsize
         place = self._from_operand(node, operands, like, position)
         if place is None:
-            free = self._free.get((math.prod(shape), dtype.str))
+            free = self._free.get((size, dtype))
             buffer = free.pop() if free else self._new(like)
             array = buffer.array
             if _has_batch_last(node, operands, len(shape)):
@@ -147,9 +148,10 @@ class Buffers:
             buffer = self._owned.get(key)
             if buffer is None or self.lives.last.get(key) != position or (array.shape, array.dtype) != like:
                 continue
-            others = [a for j, a in enumerate(operands) if j != i and isinstance(a, np.ndarray)]
-            if alone and any(np.may_share_memory(array, other) for other in others):
-                continue
+            if alone:
+                others = [a for j, a in enumerate(operands) if j != i and isinstance(a, np.ndarray)]
+                if any(np.may_share_memory(array, other) for other in others):
+                    continue
             return self._owned.pop(key), array
         return None
 
@@ -157,10 +159,11 @@ class Buffers:
         """Free the buffers that nothing after ``position`` needs."""
         last = self.lives.last
         for var in (*node.inputs, *node.outputs):
-            root = self._root.get(id(var), id(var))
-            if root in self._owned and last[root] <= position and last.get(id(var), -1) <= position:
+            key = id(var)
+            root = self._root.get(key, key)
+            if root in self._owned and last[root] <= position and last.get(key, -1) <= position:
                 buffer = self._owned.pop(root)
-                self._free.setdefault((buffer.array.size, buffer.array.dtype.str), []).append(buffer)
+                self._free.setdefault((buffer.array.size, buffer.array.dtype), []).append(buffer)
 
 
 def _roots_of_views(nodes: Sequence[Node]) -> dict[int, int]:

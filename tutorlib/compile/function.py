@@ -74,8 +74,8 @@ class Function:
         missing = [v for v in leaves_of(roots) if isinstance(v, Input) and not any(v is known for known in leaves)]
         if missing:
             raise _missing_from_function(missing, roots)
-        roots, regions, self.log = compiled(roots, len(updates), mode)
-        self._plan = Plan(leaves, roots)
+        roots, nodes, regions, self.log = compiled(roots, len(updates), mode)
+        self._plan = Plan(leaves, roots, nodes)
         self.device = common_device(
             [s.storage.value for s in {id(s): s for s in [*self._plan.shared, *(s for s, _ in updates)]}.values()],
             "function",
@@ -92,7 +92,7 @@ class Function:
             self._fast = Schedules(self._plan, *self._program[1:], regions, self.log, in_c=mode == "c")
 
     def _check_unused(self, roots: list[Symbol], policy: str) -> None:
-        if policy == "ignore":
+        if policy == "ignore" or not self.inputs:
             return
         used = {id(v) for v in roots} | {id(v) for node in toposort(roots) for v in node.inputs}
         for var in self.inputs:
@@ -123,6 +123,7 @@ class Function:
         return self._form(outputs)
 
     def _run_plainly(self, arrays: list[Any]) -> list[np.ndarray]:
+        self.log.rest()
         results = self._plan.run(arrays)
         count = len(self.outputs)
         # A result may be the very array that an input, a constant, a shared variable or an earlier result holds: hand

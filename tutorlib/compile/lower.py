@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial, wraps
+from functools import lru_cache, partial, wraps
 from typing import Any
 
 import numpy as np
@@ -46,16 +46,26 @@ from tutorlib.compile.lower_rows import (
     lower_softmax,
 )
 from tutorlib.compile.matching import made_by, nonpositive
-from tutorlib.core.graph import Node
+from tutorlib.core.graph import Node, Op
 from tutorlib.ops.define import normalized_axes
 from tutorlib.ops.im2col import laid
 
 
 def one_ufunc(node: Node) -> np.ufunc | None:
     """The ufunc that an op is, and nothing else: it reads each element of its operands before it writes it."""
-    ufunc = getattr(np, node.op.ufunc or "", None)
-    simple = isinstance(ufunc, np.ufunc) and ufunc.nout == 1 and ufunc.signature is None and not node.attrs
-    return ufunc if simple and node.op.name not in LOWERING else None
+    return None if node.attrs else _ufunc_of(node.op)
+
+
+@lru_cache(maxsize=1024)
+def _ufunc_of(op: Op) -> np.ufunc | None:
+    ufunc = getattr(np, op.ufunc or "", None)
+    simple = isinstance(ufunc, np.ufunc) and ufunc.nout == 1 and ufunc.signature is None
+    return ufunc if simple and op.name not in LOWERING else None
+
+
+@lru_cache(maxsize=1024)
+def _ufunc_text(ufunc: np.ufunc, operands: int) -> str:
+    return f"np.{ufunc.__name__}({', '.join(f'{{{i}}}' for i in range(operands))}, out={{out}})"
 
 
 def bound_ufunc(ufunc: np.ufunc, operands: Sequence[Any], out: np.ndarray) -> Call:
@@ -69,9 +79,8 @@ def ufunc_call(node: Node, operands: Sequence[Any], out: np.ndarray) -> list[Bou
     if ufunc is None:
         return None
     like = next((a for a in operands if isinstance(a, np.ndarray) and a.dtype.kind == "f"), None)
-    bound = [thin(number_as_array(a, like)) for a in operands]
-    names = ", ".join(f"{{{i}}}" for i in range(len(bound)))
-    return [Bound(bound_ufunc(ufunc, bound, out), f"np.{ufunc.__name__}({names}, out={{out}})")]
+    bound = [thin(a) if type(a) is np.ndarray else number_as_array(a, like) for a in operands]
+    return [Bound(bound_ufunc(ufunc, bound, out), _ufunc_text(ufunc, len(bound)))]
 
 
 def _matmul(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:

@@ -50,7 +50,8 @@ def scalar_value(var: Any) -> float | int | bool | None:
     if var.aval.weak:
         return var.value
     host = to_host(var.value)
-    if host.size == 0 or (host.size > 1 and (host != host.flat[0]).any()):
+    # The ends tell most arrays apart from a repeated number.
+    if host.size != 1 and (not host.size or host.flat[0] != host.flat[-1] or (host != host.flat[0]).any()):
         return None
     return host.flat[0].item()
 

@@ -48,19 +48,22 @@ def rewritten(roots: list[Symbol], mode: str | None) -> tuple[list[Symbol], Rewr
         log.enter_inside(node, steps)
         return found
 
-    return prepared(log.graph.outputs, inside), log
+    return prepared(log.graph.outputs, inside, log.graph.nodes()), log
 
 
-def compiled(roots: list[Symbol], updates: int, mode: str | None) -> tuple[list[Symbol], list[Region], RewriteLog]:
-    """As ``rewritten``, and the regions that run as one pass; the last ``updates`` roots are new values of shared
-    variables."""
+def compiled(
+    roots: list[Symbol], updates: int, mode: str | None
+) -> tuple[list[Symbol], list[Node], list[Region], RewriteLog]:
+    """As ``rewritten``, with the nodes in topological order and the regions that run as one pass; the last ``updates``
+    roots are new values of shared variables."""
     found, log = rewritten(roots, mode)
     if mode == "plain":
-        return found, [], log
-    regions = passes(toposort(found), found, updates)
+        return found, toposort(found), [], log
     graph = log.graph
     # Loops and branches are changed once more before they run; the log shows the graph as it was rewritten.
     same = all(a is b for a, b in zip(found, graph.outputs, strict=True))
+    nodes = graph.nodes() if same else toposort(found)
+    regions = passes(nodes, found, updates)
     shown = regions if same else passes(graph.nodes(), graph.outputs, updates)
     record(graph, log, shown, check_step if mode == "check" else None)
-    return found, regions, log
+    return list(found), nodes, regions, log

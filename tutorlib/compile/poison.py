@@ -34,13 +34,15 @@ def speculation(
 
     Results must not be NaN; factors must be finite.
     """
+    protected = [n for n in nodes if n.op.name in _PROTECTED]
+    if not protected:
+        return set(), [], False
     hides: set[int] = set()  # ids of variables whose NaN could get lost
     for node in reversed(nodes):
         results = [id(v) for v in node.outputs]
         kept = node.op.name in _HAND_ON and node.outputs[0].dtype.kind == "f"
         if not kept or any(key in hides for key in results):
             hides.update(id(v) for v in node.inputs)
-    protected = [n for n in nodes if n.op.name in _PROTECTED]
     factors = {id(n.inputs[1]): n.inputs[1] for n in protected if not _harmless(n)}
     if len(factors) <= max(1, len(updates)) and all(v.node is None for v in factors.values()):
         strict = {id(n) for n in protected if n.op.name == "safe_div"}

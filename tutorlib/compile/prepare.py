@@ -21,9 +21,10 @@ from tutorlib.core.toposort import toposort
 RewriteInside = Callable[[list[Symbol], Node], list[Symbol]]
 
 
-def prepared(roots: list[Symbol], rewrite: RewriteInside) -> list[Symbol]:
-    """``roots`` in the form that runs; ``rewrite`` does for the graphs inside what was done for this one."""
-    if not any(isinstance(node.op, ControlOp) for node in toposort(roots)):
+def prepared(roots: list[Symbol], rewrite: RewriteInside, nodes: Sequence[Node] | None = None) -> list[Symbol]:
+    """``roots`` in the form that runs; ``rewrite`` does for the graphs inside what was done for this one. ``nodes``: of
+    the roots, where they are known."""
+    if not any(isinstance(node.op, ControlOp) for node in (toposort(roots) if nodes is None else nodes)):
         return roots
     return _trimmed(_sunk(roots), rewrite)
 

@@ -70,7 +70,7 @@ def shape_when_built(node: Node) -> Shape | None:
 
     Where lengths are not known they are taken to be large enough and to agree; who runs the region asks again.
     """
-    shape = pass_over(node).aval.shape
+    shape = pass_over(node).aval.shape if node.inputs else ()
     if not shape or (None not in shape and math.prod(shape) < LARGE):
         return None
     if node.op.name in SUMS:
@@ -122,7 +122,7 @@ def find_regions(
         ends: ids of variables that are results whoever else uses them.
         shortest: smaller regions are left out.
     """
-    shapes = {id(n): shape for n in nodes if joins(n) and (shape := shape_of(n)) is not None}
+    shapes = {id(n): shape for n in nodes if (shape := shape_of(n)) is not None and joins(n)}
     if len(shapes) < shortest:
         return []
     # Regions and what lies between them take turns: even numbers for regions, odd ones for what follows them.

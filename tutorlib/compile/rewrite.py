@@ -90,7 +90,7 @@ class _Table:
 
     def of(self, node: Node) -> dict[str, tuple[Rule, ...]]:
         """The rules for a node by tier; tiers without one are left out."""
-        kinds = [_kind(v) for v in node.inputs]
+        kinds = [v.node.op.name if v.node is not None else _kind(v) for v in node.inputs]
         key = (node.op.name, *kinds)
         found = self._known.get(key)
         if found is None:
@@ -116,10 +116,7 @@ class _Table:
 
 
 def _kind(var: Symbol) -> str:
-    """What an operand is to a rule: the op that made it, "number" or "array" for a constant, "leaf"."""
-    node = var.node
-    if node is not None:
-        return node.op.name
+    """What an operand that no op made is to a rule: "number" or "array" for a constant, else "leaf"."""
     if isinstance(var, Constant):
         return "array" if var.ndim else "number"
     return "leaf"

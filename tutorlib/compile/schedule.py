@@ -24,6 +24,7 @@ from tutorlib.compile.c_segments import Segments
 from tutorlib.compile.lower import lowered, several
 from tutorlib.compile.poison import speculation
 from tutorlib.compile.regions import Region
+from tutorlib.compile.scalars import Numbers, numbers_last, runs_of_numbers
 from tutorlib.compile.tiles import Tiles, passes_of
 from tutorlib.core.backend import silence, unsilence
 from tutorlib.core.graph import Constant, Node, Shared, Symbol
@@ -77,6 +78,8 @@ class Schedule:
         ``in_c``: compile what C computes faster."""
         self.inputs, self.outputs, self.updates = list(inputs), list(outputs), list(updates)
         direct = direct_updates(nodes, outputs, updates, likes)
+        if not in_c:
+            nodes = numbers_last(nodes, likes, direct)
         first, groups = passes_of(nodes, regions, likes, direct)
         nodes = first + [n for n in nodes if id(n) in direct]
         self.direct = {id(n.outputs[0]): s for n in nodes if (s := direct.get(id(n))) is not None}
@@ -99,6 +102,7 @@ class Schedule:
         self._find_ends()
         self.checked = [v for v in checked if isinstance(self._operand(v), np.ndarray)]
         self.segments = self._compiled() if in_c else None
+        self._numbers = {} if in_c else self._as_python()
         self._flatten()
 
     def _compiled(self) -> Segments:
@@ -107,6 +111,15 @@ class Schedule:
         alone = not self._moves and not self._lent_moves
         found = Segments(steps, self._operand, self.direct, kept, alone)
         found.bind(self.array)
+        return found
+
+    def _as_python(self) -> dict[int, Numbers]:
+        """Arithmetic on single numbers, by the position of its first step."""
+        lives, found = self.buffers.lives, {}
+        for first, after in runs_of_numbers(self.steps, self._likes, self.direct):
+            steps = self.steps[first:after]
+            end = lives.first[id(steps[-1].node.outputs[0])]  # type: ignore[union-attr]
+            found[first] = Numbers(steps, self._likes, lambda v, end=end: lives.last[id(v)] > end)  # type: ignore[misc]
         return found
 
     # ---- making it ----
@@ -159,6 +172,8 @@ class Schedule:
     def _operands(self, node: Node) -> list[Any]:
         """The arrays a node reads; of one that only its shape is taken from, any of that shape."""
         of_shape = SHAPE_ONLY.get(node.op.name)
+        if of_shape is None:
+            return [self._operand(v) for v in node.inputs]
         return [self.shaped(v) if i == of_shape else self._operand(v) for i, v in enumerate(node.inputs)]
 
     def shaped(self, var: Symbol) -> Any:
@@ -172,8 +187,10 @@ class Schedule:
 
     def _view(self, node: Node) -> np.ndarray | None:
         """The result of a node as a view of its operand's array, if it is one."""
+        if not is_view(node):
+            return None
         operands = self._operands(node)
-        if not is_view(node) or not isinstance(operands[0], np.ndarray):
+        if not isinstance(operands[0], np.ndarray):
             return None
         view = node.op.on_numpy(*operands, **node.attrs)
         if (
@@ -204,7 +221,7 @@ class Schedule:
                 outs.append(self.buffers.take(node, var, operands, likes[id(var)], position))
             self.array[id(var)] = outs[-1]
         step = Step(node, outs)
-        self._bind(step)
+        self._bind(step, operands)
         self.steps.append(step)
         self.buffers.let_go(node, position)
 
@@ -224,9 +241,10 @@ class Schedule:
 
     def _foresee(self, node: Node, likes: Mapping[int, Like]) -> bool:
         """Compute now what is the same at every call: what depends on constants, and on shapes, only."""
-        by_shape = node.op.name in _OF_SHAPES
-        if not by_shape and not all(isinstance(v, Constant) or id(v) in self.known for v in node.inputs):
-            return False
+        if node.op.name not in _OF_SHAPES:
+            for v in node.inputs:
+                if not isinstance(v, Constant) and id(v) not in self.known:
+                    return False
         if node.op.nout > 1 or math.prod(likes[id(node.outputs[0])][0]) > FORESEEN:
             return False
         value = node.op.on_numpy(*self._operands(node), **node.attrs)
@@ -234,8 +252,8 @@ class Schedule:
         self.known.add(id(node.outputs[0]))
         return True
 
-    def _bind(self, step: Step) -> None:
-        operands = self._operands(step.node)
+    def _bind(self, step: Step, operands: Sequence[Any] | None = None) -> None:
+        operands = operands if operands is not None else self._operands(step.node)
         self._lent_scratch = None
         if step.node.op.nout == 1:
             step.calls = lowered(step.node, operands, step.outs[0], self.scratch)
@@ -254,7 +272,14 @@ class Schedule:
     def _flatten(self) -> None:
         before: list[tuple[Bound, bool]] = []
         last: list[Call] = []
+        done = 0
         for position, step in enumerate(self.steps):
+            if position < done:
+                continue
+            if (numbers := self._numbers.get(position)) is not None:
+                done = position + numbers.steps
+                before += [(Bound(call, ""), False) for call in (*numbers.before(), numbers.call(self._operand))]
+                continue
             if isinstance(step, Tiles):
                 before += zip(step.calls, step.strict, strict=True)
                 continue

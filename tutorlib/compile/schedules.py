@@ -61,6 +61,7 @@ class Schedules:
             return None
         try:
             if self._late is not None:
+                self._log.rest()
                 arrays = self._late.run(arrays)
             key = tuple(array.shape for array in arrays)
             schedule = self._known.get(key)
@@ -92,17 +93,13 @@ class Schedules:
         nodes, inputs, plan = self._plan.nodes, self._inputs, self._plan
         if self._late is not None:
             nodes, inputs, plan = self._late.rest, self._late.inputs, self._late.plan
-        likes: dict[int, Any] = {}
         try:
-            plan.run(arrays, likes)
+            likes = _foreseen(nodes, inputs, arrays)
         except TutorlibError:
             return None
-        likes |= {id(v): (a.shape, a.dtype) for v, a in zip(inputs, arrays, strict=True)}
-        unforeseen = _unforeseen(nodes, inputs, likes)
-        if unforeseen:
-            if self._late is None:
-                ends = [*self._outputs, *(new for _, new in self._updates)]
-                self._late = Late.of(nodes, inputs, ends, unforeseen, [s.storage for s, _ in self._updates])
+        if likes is None:
+            likes = self._met(nodes, inputs, plan, arrays)
+        if likes is None:
             return None
         for variable, new in self._updates:
             shape = likes[id(new)][0] if id(new) in likes else np.shape(_present(new))
@@ -113,16 +110,58 @@ class Schedules:
         made.before = self._late.first if self._late is not None else ()
         return made
 
+    def _met(
+        self, nodes: Sequence[Node], inputs: Sequence[Symbol], plan: Plan, arrays: Sequence[Any]
+    ) -> dict[int, Any] | None:
+        """The shapes and dtypes as a run meets them; None where they may differ at the next one, and there the graph is
+        cut in two."""
+        likes: dict[int, Any] = {}
+        try:
+            plan.run(arrays, likes)
+        except TutorlibError:
+            return None
+        likes |= {id(v): (a.shape, a.dtype) for v, a in zip(inputs, arrays, strict=True)}
+        unforeseen = _unforeseen(nodes, inputs, likes)
+        if unforeseen and self._late is None:
+            ends = [*self._outputs, *(new for _, new in self._updates)]
+            self._late = Late.of(nodes, inputs, ends, unforeseen, [s.storage for s, _ in self._updates])
+        return None if unforeseen else likes
+
+
+def _foreseen(nodes: Sequence[Node], inputs: Sequence[Symbol], arrays: Sequence[Any]) -> dict[int, Any] | None:
+    """By id of variable: the shape and dtype of every value, where all follow from those of the inputs; else None."""
+    avals: dict[int, AVal] = {id(v): AVal(a.shape, a.dtype) for v, a in zip(inputs, arrays, strict=True)}
+    same: dict[AVal, tuple[Any, Any]] = {}  # many values are alike: they share one entry
+    likes: dict[int, Any] = {id(v): (a.shape, a.dtype) for v, a in zip(inputs, arrays, strict=True)}
+    for node in nodes:
+        found: Sequence[AVal] = [v.aval for v in node.outputs]
+        if any(None in aval.shape for aval in found):
+            known = [_aval_now(v) if v.node is None and id(v) not in avals else avals[id(v)] for v in node.inputs]
+            inferred: Any = node.op.infer(*known, **node.attrs)  # type: ignore[misc]
+            found = (inferred,) if node.op.nout == 1 else inferred
+        for var, aval in zip(node.outputs, found, strict=True):
+            if aval.weak or None in aval.shape:
+                return None
+            avals[id(var)] = aval
+            like = same.get(aval)
+            if like is None:
+                like = same[aval] = (aval.shape, aval.dtype)
+            likes[id(var)] = like
+    return likes
+
+
+def _aval_now(leaf: Symbol) -> AVal:
+    if isinstance(leaf, Shared):
+        return AVal(leaf.storage.value.shape, leaf.storage.value.dtype)
+    return aval_of(getattr(leaf, "value", leaf))
+
 
 def _unforeseen(nodes: Sequence[Node], inputs: Sequence[Symbol], likes: Mapping[int, Any]) -> list[Node]:
     """The nodes whose shapes do not follow from what they read: a mask's result, say, has another length every time."""
     avals: dict[int, AVal] = {id(v): AVal(*likes[id(v)]) for v in inputs}
     found = []
     for node in nodes:
-        known = [avals.get(id(v)) or aval_of(getattr(v, "value", v)) for v in node.inputs]
-        for i, v in enumerate(node.inputs):
-            if isinstance(v, Shared):
-                known[i] = AVal(v.storage.value.shape, v.storage.value.dtype)
+        known = [avals.get(id(v)) or _aval_now(v) for v in node.inputs]
         inferred = node.op.infer(*known, **node.attrs)  # type: ignore[misc]
         for var, aval in zip(node.outputs, (inferred,) if node.op.nout == 1 else inferred, strict=True):
             shape, dtype = likes[id(var)]

@@ -23,21 +23,22 @@ def toposort(roots: Iterable[Any], stop: Callable[[Any], bool] | None = None) ->
     for root in roots:
         if not isinstance(root, Var) or root.node is None or (stop is not None and stop(root)):
             continue
-        stack: list[tuple[Any, bool]] = [(root.node, False)]
+        # A None stands above each node whose inputs are on their way: when it is met, they are all in the order.
+        stack: list[Any] = [root.node]
         while stack:
-            node, expanded = stack.pop()
-            if expanded:
-                order.append(node)
+            node = stack.pop()
+            if node is None:
+                order.append(stack.pop())
                 continue
             if id(node) in done:
                 continue
             done.add(id(node))
-            stack.append((node, True))
-            for var in reversed(node.inputs):
-                if not isinstance(var, Var) or var.node is None or id(var.node) in done:
-                    continue
-                if stop is None or not stop(var):
-                    stack.append((var.node, False))
+            stack.append(node)
+            stack.append(None)
+            for var in node.inputs[::-1]:
+                above = getattr(var, "node", None)
+                if above is not None and id(above) not in done and (stop is None or not stop(var)):
+                    stack.append(above)
     return order
 
 

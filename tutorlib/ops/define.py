@@ -71,9 +71,16 @@ def elementwise(
     kind = Unary if type(vjp) is tuple and len(vjp) == 1 else Op
     op = kind(name, forward, None, vjp, c=c, flags={"elementwise", *flags}, ufunc=ufunc, doc=doc)
 
-    def infer(*avals: AVal, **attrs: Any) -> AVal:
+    @lru_cache(maxsize=1024)
+    def plain(*avals: AVal) -> AVal:
         shape = broadcast_shapes([a.shape for a in avals], name)
-        return AVal(shape, result_dtype(op, avals, **attrs), all(a.weak for a in avals))
+        return AVal(shape, result_dtype(op, avals), all([a.weak for a in avals]))
+
+    def infer(*avals: AVal, **attrs: Any) -> AVal:
+        if not attrs:
+            return plain(*avals)
+        shape = broadcast_shapes([a.shape for a in avals], name)
+        return AVal(shape, result_dtype(op, avals, **attrs), all([a.weak for a in avals]))
 
     op.infer = infer
     public(op, name)
