@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -24,6 +25,26 @@ class Bound(NamedTuple):
     call: Call
     text: str
     strict: Call | None = None
+
+
+# A cache line; smaller arrays than a few of them gain nothing by starting at one.
+LINE, WORTH_ALIGNING = 64, 1024
+
+
+def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """An array that starts at a cache line, if it is not very small: vector instructions are slower across lines."""
+    dtype = np.dtype(dtype)
+    size = math.prod(shape) * dtype.itemsize
+    if size < WORTH_ALIGNING:
+        return np.empty(shape, dtype)
+    raw = np.empty(size + LINE, np.uint8)
+    first = -raw.ctypes.data % LINE
+    return raw[first : first + size].view(dtype).reshape(shape)
+
+
+def owner_of(array: np.ndarray) -> Any:
+    """The array whose memory it is."""
+    return array if array.base is None else array.base
 
 
 def direct_call(function: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tutorlib.compile.bound import empty
 from tutorlib.compile.lower import one_ufunc
 from tutorlib.core.graph import Node, Shared, Symbol
 from tutorlib.ops.im2col import laid, usual
@@ -132,7 +133,7 @@ class Buffers:
         return buffer.array
 
     def _new(self, like: Like) -> Buffer:
-        buffer = Buffer(np.empty(*like), [])
+        buffer = Buffer(empty(*like), [])
         self.all.append(buffer)
         self.bytes += buffer.array.nbytes
         return buffer

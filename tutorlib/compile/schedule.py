@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tutorlib.compile.bound import Bound, Call, direct_call, thin
+from tutorlib.compile.bound import Bound, Call, direct_call, empty, thin
 from tutorlib.compile.buffers import SHAPE_ONLY, Buffers, Like, Lives, direct_updates, is_view
 from tutorlib.compile.c_segments import Segments
 from tutorlib.compile.lower import lowered, several
@@ -129,7 +129,7 @@ class Schedule:
         self._copied_inputs: list[tuple[int, np.ndarray]] = []
         self._bound_inputs: list[tuple[int, Symbol]] = []
         for i, var in enumerate(self.inputs):
-            buffer = self.array[id(var)] = np.empty(*likes[id(var)])
+            buffer = self.array[id(var)] = empty(*likes[id(var)])
             if buffer.nbytes < COPY_BYTES:
                 self._copied_inputs.append((i, buffer))
             else:
@@ -162,7 +162,7 @@ class Schedule:
         key = (size, np.dtype(dtype).str)
         found = self._scratch.get(key)
         if found is None:
-            found = self._scratch[key] = np.empty(size, dtype)
+            found = self._scratch[key] = empty((size,), dtype)
         self._lent_scratch = found.reshape(shape)
         return self._lent_scratch
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tutorlib.compile.bound import owner_of
 from tutorlib.compile.schedule import Schedule, Step
 from tutorlib.compile.tiles import Tiles
 from tutorlib.core.graph import Constant, Node, Shared, Symbol
@@ -199,18 +200,18 @@ def _name_buffers(schedule: Schedule, names: _Names) -> dict[int, str]:
     for buffer in schedule.buffers.all:
         array = buffer.array
         name = names.fresh(f"b{len(memory)}")
-        memory[id(array)] = places[id(array)] = name
+        memory[id(owner_of(array))] = places[id(array)] = name
         names.head.append(f"{name} = np.empty({_shape(array.shape)}, {array.dtype.name!r})")
     for array in schedule.scratch_arrays():
         name = names.fresh(f"t{len(memory)}")
-        memory[id(array)] = places[id(array)] = name
+        memory[id(owner_of(array))] = places[id(array)] = name
         names.head.append(f"{name} = np.empty({_shape(array.shape)}, {array.dtype.name!r})")
     for step in schedule.steps:
         if isinstance(step, Tiles):
             continue
         for array in (*step.outs, *([step.tmp] if step.tmp is not None else [])):
-            base = array.base
-            if id(array) in places or base is None or id(base) not in memory:
+            base = owner_of(array)
+            if id(array) in places or id(base) not in memory:
                 continue
             shape = "x".join(str(n) for n in (array if array.flags.c_contiguous else laid(array)).shape) or "scalar"
             name = places[id(array)] = f"{memory[id(base)]}_{shape}"

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tutorlib.compile.bound import Bound, thin
+from tutorlib.compile.bound import Bound, empty, owner_of, thin
 from tutorlib.compile.buffers import Buffers, Like, Lives
 from tutorlib.compile.lower import lowered
 from tutorlib.compile.regions import (
@@ -144,7 +144,7 @@ class Tiles:
         several = len(shape) - 1
         key = (np.dtype(dtype).str, several)
         if key not in self._scratch:
-            self._scratch[key] = np.empty((*shape[:-1], self.tile), dtype)
+            self._scratch[key] = empty((*shape[:-1], self.tile), dtype)
         self._lent = self._scratch[key]
         return self._lent[..., : shape[-1]]
 
@@ -163,17 +163,17 @@ class Tiles:
         names: dict[int, str] = {}
         yield f"# {len(self.nodes)} ops run as one pass, {self.tile} elements at a time", None
         for number, buffer in enumerate(self.buffers.all):
-            names[id(buffer.array)] = f"u{number}"
+            names[id(owner_of(buffer.array))] = f"u{number}"
             yield f"u{number} = np.empty({self.tile}, {buffer.array.dtype.name!r})", None
         for number, array in enumerate(self._scratch.values()):
-            names[id(array)] = f"u{len(self.buffers.all) + number}"
-            yield f"{names[id(array)]} = np.empty({array.shape}, {array.dtype.name!r})", None
+            names[id(owner_of(array))] = f"u{len(self.buffers.all) + number}"
+            yield f"{names[id(owner_of(array))]} = np.empty({array.shape}, {array.dtype.name!r})", None
 
         def text(var: Symbol) -> str:
             var = self._numbers.get(id(var), var)
             small = self._small.get(id(var))
             if small is not None:
-                return f"{names[id(small if small.base is None else small.base)]}[:n]"
+                return f"{names[id(owner_of(small))]}[:n]"
             value = self._whole.get(id(var), self._operand(var))
             if not isinstance(value, np.ndarray) or value.size == 1:
                 return name(var)
@@ -192,7 +192,7 @@ class Tiles:
                 continue
             self._lent = None
             for bound in self._of_tile(node, whole, 0, 0, min(self.tile, self.size)):
-                tmp = f"{names[id(self._lent)]}[..., :n]" if self._lent is not None else ""
+                tmp = f"{names[id(owner_of(self._lent))]}[..., :n]" if self._lent is not None else ""
                 out = name(node.outputs[0]) if node in sums else text(node.outputs[0])
                 op = call(node) if "{op}" in bound.text else ""
                 yield "    " + bound.text.format(*map(text, node.inputs), out=out, tmp=tmp, op=op), node
