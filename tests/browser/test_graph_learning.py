@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
@@ -162,6 +164,38 @@ def test_the_next_value_is_a_step_away_and_no_key_leads_past_it(widgets):
     page.wait_for_function("() => model.saved.at(-1)?.predictions?.length === 2")
     kept = page.evaluate("() => model.saved.at(-1).predictions")
     assert [(one["step"], one["outcome"]) for one in kept] == [(1, "revealed"), (2, "open")]
+
+
+def test_hostile_names_stay_text_in_mathematics_reasons_and_questions(widgets):
+    name = "<img src=x onerror=alert(1)>"
+    x = tl.tensor(0.0, requires_grad=True, name=name)
+    y = tl.log(x)
+    y.name = "</math><script>alert(2)</script>"
+    cost = y * 2.0
+    cost.backward()
+    spec = graph_spec(cost)
+    page = widgets.graph(spec, step=99)
+    press(page, "n")
+    for drawn in page.locator("[data-node]").all():
+        drawn.click()
+        expect(page.locator(".tl-panel-body h3")).to_be_visible()
+        assert page.locator(".tl-root :is(script, img)").count() == 0
+    press(page, "p", "Home", "p", "p", ".", "s")
+    assert page.locator(".tl-root :is(script, img)").count() == 0
+
+
+def test_no_hint_tells_the_answer_even_where_a_formula_is_the_answer(widgets):
+    """∂z/∂z = 1 is formula and answer in one; ∂z/∂x = ∂z/∂q has the answer for its numbers."""
+    page = widgets.graph(product(), step=2, predict=True, predictions=[])
+    press(page, ".")
+    verdict = page.locator(".tl-verdict")
+    for _ in range(3):
+        page.get_by_role("button", name="Hint").click()
+        expect(verdict).to_contain_text(re.compile("exactly as much as itself|Read these"))
+        expect(verdict).not_to_contain_text("= 1")
+    page.get_by_role("textbox").fill("1")
+    page.keyboard.press("Enter")
+    expect(verdict).to_have_text("Right: 1.")
 
 
 def test_bengali_labels_with_english_where_a_text_is_missing_and_numbers_as_they_are(widgets, monkeypatch):

@@ -231,3 +231,16 @@ def test_a_misspelt_op_is_an_ordinary_attribute_error():
 def test_numpy_functions_without_a_counterpart_say_what_to_use_instead():
     with pytest.raises(tl.TutorlibError, match=r"numpy\.add\.reduceat .*\n[^$]*Fix: .*x\.numpy\(\)"):
         np.add.reduceat(tl.tensor([1.0]), [0])
+
+
+@pytest.mark.parametrize("make", [tl.tensor, tl.shared], ids=["recorded", "symbolic"])
+def test_an_error_knows_the_operands_it_is_about(make):
+    a, b = make(np.ones((2, 3)), name="a"), make(np.ones((4, 5)), name="b")
+    with pytest.raises(tl.ShapeError) as caught:
+        a @ b
+    assert [operand.name for operand in caught.value.inputs] == ["a", "b"]
+
+
+def test_the_operands_known_first_stay():
+    error = tl.ShapeError("no").of((1, 2))
+    assert error.of((3,)).inputs == (1, 2)

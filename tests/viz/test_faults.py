@@ -132,6 +132,12 @@ def test_a_symbol_behind_a_stop_is_explained():
     assert why["verdict"] == "none" and "stop_gradient" in " ".join(why["text"])
 
 
+def test_a_symbol_that_the_cost_does_not_depend_on_is_told_in_a_note():
+    x, y = tl.scalar("x"), tl.scalar("why")
+    notes = tl.GraphView(x * x, wrt=[x, y], inputs={x: 2.0}).spec["notes"]
+    assert any("does not depend on why" in note for note in notes)
+
+
 def test_a_nan_gradient_names_the_forward_op_at_fault():
     x = tl.tensor([0.0, 1.0], requires_grad=True, name="x")
     y = tl.log(x)

@@ -140,6 +140,8 @@ def _draw_symbols(roots: Sequence[Any], wrt: list[Any], limit: int) -> Drawing:
         of = drawing.id_of(var)
         if found is None and of:
             drawing.unreached.append(of)
+        elif found is None:
+            drawing.notes.append(message("explain.unreached", name=var.name or message("widgets.unnamed")))
         if name is None or drawing.node(name)["kind"] != "gradient":
             continue
         shown = drawing.node(name)
