@@ -109,12 +109,13 @@ export function predictor({ model, index, t, sync, go, leave }) {
     const level = Math.min(LEVELS, (entry()?.hints ?? 0) + 1);
     write({ hints: level });
     const { rule, formula, numbers, inputs } = eventAt(index, at);
-    const right = (text) => text.slice(text.search(/[=→]/) + 1).trim();
-    const told = numbers && right(numbers) !== asks(at).text && !numbers.includes("→");
+    const right = (text) => text?.slice(text.search(/[=→]/) + 1).trim();
+    const safe = (text) => right(text) !== asks(at).text && text;
+    const told = safe(numbers) && !numbers.includes("→");
     const names = inputs.map((id) => index.nodes.get(id)?.name || index.nodes.get(id)?.label).join(", ");
     const words = [
-      t("ui_predict_hint_rule", { shape: shapeText(asks(at).shape), rule: rule || formula || "–" }),
-      t("ui_predict_hint_names", { formula: formula || rule || "–" }),
+      t("ui_predict_hint_rule", { shape: shapeText(asks(at).shape), rule: safe(rule) || safe(formula) || "–" }),
+      t("ui_predict_hint_names", { formula: safe(formula) || rule || "–" }),
       told && asks(at).numbers ? t("ui_predict_hint_numbers", { numbers: right(numbers) }) : t("ui_predict_hint_look", { names }),
     ];
     put(say, first && h("b", {}, t(first), " "), words[level - 1]);
