@@ -178,6 +178,17 @@ def test_third_order_gradients_through_a_convolution_are_right() -> None:
     )
 
 
+@pytest.mark.parametrize("kernel", [1, 2])
+def test_a_later_convolution_leaves_earlier_results_alone(kernel: int) -> None:
+    x, w = data((2, 2, 4, 4), seed=1), data((2, 2, kernel, kernel), seed=2)
+    results = [tl.conv2d(x, w), tl.conv_transpose2d(x, w)]
+    before = [r.copy() for r in results]
+    for other in (x + 1, x + 2):
+        tl.conv2d(other, w), tl.conv_transpose2d(other, w)
+    for result, kept in zip(results, before, strict=True):
+        np.testing.assert_array_equal(result, kept)
+
+
 @pytest.mark.parametrize("mode", ["dynamic", "static"])
 def test_an_empty_batch_has_empty_features_and_zero_weight_gradients(mode: str) -> None:
     x, w = np.zeros((0, 1, 4, 4)), np.ones((2, 1, 3, 3))

@@ -6,6 +6,7 @@ batch, and one matrix product serves all images.
 
 from __future__ import annotations
 
+import threading
 from math import prod
 from typing import Any
 
@@ -15,6 +16,26 @@ from numpy.lib.stride_tricks import as_strided
 from tutorlib.ops.windows import Pairs, pieces
 
 Sizes = tuple[int, ...]
+# A matrix of windows of up to so many bytes is made in memory that is kept for the next one: getting as much from the
+# system, page by page, would take as long as filling it.
+_KEPT_BYTES = 1 << 26
+
+
+class _Kept(threading.local):
+    memory = np.empty(0, np.uint8)
+
+
+_kept = _Kept()
+
+
+def passing(xp: Any, shape: Sizes, dtype: Any) -> Any:
+    """An array, not filled, for use until the next one is asked for."""
+    size = prod(shape) * np.dtype(dtype).itemsize
+    if xp is not np or size > _KEPT_BYTES:
+        return xp.empty(shape, dtype)
+    if _kept.memory.size < size:
+        _kept.memory = np.empty(size, np.uint8)
+    return _kept.memory[:size].view(dtype).reshape(shape)
 
 
 def laid(x: Any) -> Any:
@@ -53,14 +74,14 @@ class WindowMatrix:
         self.length = batch * prod(count)
 
     def windows(self, x: Any, out: Any = None) -> Any:
-        """The matrix of the windows of images."""
+        """The matrix of the windows of images; one that lasts until the next is made, where there is no ``out``."""
         x = self._padded(laid(x))
         channels = x.shape[0]
         if self.plain:
             return x.reshape(channels, self.length)
         shape = (channels, *self.kernel, *self.count, self.batch)
         if out is None:
-            out = self.xp.empty((channels * prod(self.kernel), self.length), x.dtype)
+            out = passing(self.xp, (channels * prod(self.kernel), self.length), x.dtype)
         if self.xp is np:
             first, *along, last = x.strides
             within = (gap * step for gap, step in zip(self.dilation, along, strict=True))
