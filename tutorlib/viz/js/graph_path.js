@@ -11,13 +11,10 @@ export function pathMarker(canvas, view, index) {
   canvas.dataset.view = view;
   return (ids) => {
     const on = new Set(ids);
-    const edges = index.spec.graph.edges.filter((edge) => on.has(edge.s) && on.has(edge.t) && edge.kind !== "saved");
-    const here = `[data-view="${view}"].tl-tracing`;
-    const pick = (name, list) => `${here} :is(${list.map((id) => `[data-${name}="${id}"]`).join()})`;
-    const rule = (name, list, part) =>
-      list.length ? [pick(name, list), "{opacity:1}", pick(name, list), " ", part, "{stroke-width:3.4px}"].join("") : "";
+    const between = (edge) => on.has(edge.s) && on.has(edge.t) && edge.kind !== "saved";
+    const lit = [...ids.map((id) => `[data-node=${id}]`), ...index.spec.graph.edges.filter(between).map(({ id }) => `[data-edge=${id}]`)];
     canvas.classList.toggle("tl-tracing", on.size > 0);
-    sheet.textContent = rule("node", [...on], ".tl-shape") + rule("edge", edges.map((edge) => edge.id), ".tl-line");
+    sheet.textContent = `[data-view="${view}"].tl-tracing :is(${lit}){opacity:1}`;
   };
 }
 

@@ -4,7 +4,7 @@
 const NAMED = { nan: NaN, inf: Infinity, infinity: Infinity, true: 1, false: 0 };
 const NUMBER = /^(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/;
 // Relative, and absolute in units of the dtype's precision: 0.1 + 0.2 − 0.3 is 0 to a learner.
-const PRECISION = { float64: 2.3e-16, float32: 1.2e-7, float16: 9.8e-4 };
+const PRECISION = { float64: 2.3e-16, float16: 9.8e-4 };
 const RELATIVE = { float16: 1e-2 };
 
 /** [{value, digits}] for numbers in brackets or not, with fractions and Bengali digits; null for anything else. */
@@ -12,13 +12,12 @@ export function parseGuess(text) {
   const plain = text.toLowerCase()
     .replace(/[০-৯]/g, (digit) => String(digit.charCodeAt(0) - 0x9e6))
     .replace(/−/g, "-").replace(/∞/g, "inf").replace(/\s*\/\s*/g, "/").replace(/([+-])\s+/g, "$1");
-  const words = plain.replace(/[[\]()]/g, " ").split(/[\s,;]+/).filter(Boolean);
-  const numbers = words.map(parseNumber);
+  const numbers = plain.split(/[\s,;[\]()]+/).filter(Boolean).map(parseNumber);
   return numbers.includes(null) ? null : numbers;
 }
 
 function parseNumber(word) {
-  const sign = word.startsWith("-") ? -1 : 1;
+  const sign = word[0] === "-" ? -1 : 1;
   const body = word.replace(/^[+-]/, "");
   if (Object.hasOwn(NAMED, body)) return { value: sign * NAMED[body], digits: Infinity };
   const parts = body.split("/");
@@ -29,14 +28,13 @@ function parseNumber(word) {
 }
 
 function compare({ value, digits }, truth, dtype) {
-  if (Number.isNaN(truth) || Number.isNaN(value)) return Number.isNaN(truth) && Number.isNaN(value) ? "right" : "wrong";
-  if (value === truth) return "right";
-  if (!Number.isFinite(truth) || !Number.isFinite(value) || !dtype.startsWith("float")) return "wrong";
+  if (Object.is(value, truth) || value === truth) return "right";
+  if (!Number.isFinite(value - truth) || !dtype.startsWith("float")) return "wrong";
   const gap = Math.abs(value - truth);
-  const fine = PRECISION[dtype] ?? PRECISION.float32;
+  const fine = PRECISION[dtype] ?? 1.2e-7;
   if (gap <= (RELATIVE[dtype] ?? 1e-3) * Math.abs(truth) + 16 * fine) return "right";
   const power = Number(truth.toExponential(17).split("e")[1]);
-  if (!Number.isFinite(digits) || gap > 0.5 * 10 ** (power - digits + 1) * (1 + 1e-9)) return "wrong";
+  if (gap > 0.5 * 10 ** (power - digits + 1) * (1 + 1e-9)) return "wrong";
   return digits >= 2 ? "right" : "close";
 }
 
