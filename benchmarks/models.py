@@ -15,6 +15,10 @@ def sigmoid(m, a):
     return 1 / (1 + m.exp(-a))
 
 
+def linear(m, x, W, b):
+    return x @ W + b
+
+
 def cross_entropy(m, z, y):
     z = z - m.max(z, axis=1, keepdims=True)
     return (m.log(m.sum(m.exp(z), axis=1)) - z[np.arange(len(y)), y]).mean()
@@ -27,18 +31,18 @@ def chain(m, P, d):
     return h.sum()
 
 
-def hinge(m, P, d, relu=relu):
-    h = relu(m, d.X @ P["W1"] + P["b1"])
-    h = relu(m, h @ P["W2"] + P["b2"])
-    score = h @ P["W3"] + P["b3"]
+def hinge(m, P, d, relu=relu, linear=linear):
+    h = relu(m, linear(m, d.X, P["W1"], P["b1"]))
+    h = relu(m, linear(m, h, P["W2"], P["b2"]))
+    score = linear(m, h, P["W3"], P["b3"])
     l2 = (P["W1"] * P["W1"]).sum() + (P["W2"] * P["W2"]).sum() + (P["W3"] * P["W3"]).sum()
     return relu(m, 1 - d.y * score).mean() + d.l2 * l2
 
 
-def network(m, P, d, relu=relu, cross_entropy=cross_entropy):
+def network(m, P, d, relu=relu, cross_entropy=cross_entropy, linear=linear):
     h = d.X
     for i in range(1, d.layers + 1):
-        h = h @ P[f"W{i}"] + P[f"b{i}"]
+        h = linear(m, h, P[f"W{i}"], P[f"b{i}"])
         if i < d.layers:
             h = relu(m, h)
     return cross_entropy(m, h, d.y)
@@ -50,11 +54,11 @@ def cell(m, P, h, c, a, H, sigmoid=sigmoid):
     return o * m.tanh(c), c
 
 
-def lstm(m, P, d, sigmoid=sigmoid):
+def lstm(m, P, d, sigmoid=sigmoid, linear=linear):
     h = c = np.zeros((d.B, d.H), np.float32)
     for t in range(d.T):
-        h, c = cell(m, P, h, c, d.X[t] @ P["Wx"] + P["b"] + h @ P["Wh"], d.H, sigmoid)
-    error = h @ P["Wo"] + P["bo"] - d.y
+        h, c = cell(m, P, h, c, linear(m, d.X[t], P["Wx"], P["b"]) + h @ P["Wh"], d.H, sigmoid)
+    error = linear(m, h, P["Wo"], P["bo"]) - d.y
     return (error * error).mean()
 
 

@@ -32,14 +32,14 @@ def fused_lstm(d, P):
     return (error * error).mean()
 
 
-def loss_of(d, P):
+def loss_of(d, P, linear=models.linear):
     """The loss of workload ``d``, in the mode of the parameters."""
     if d.name == "W2":
-        return models.hinge(tl, P, d, relu=RELU)
+        return models.hinge(tl, P, d, relu=RELU, linear=linear)
     if d.name in ("W3", "W4"):
-        return models.network(tl, P, d, relu=RELU, cross_entropy=ENTROPY)
+        return models.network(tl, P, d, relu=RELU, cross_entropy=ENTROPY, linear=linear)
     if d.name == "W5":
-        return models.lstm(tl, P, d, sigmoid=SIGMOID)
+        return models.lstm(tl, P, d, sigmoid=SIGMOID, linear=linear)
     if d.name == "W6":
         return convolutional(tl, P, d)
     return models.LOSSES[d.name](tl, P, d)

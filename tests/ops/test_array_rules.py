@@ -27,6 +27,10 @@ BINARY = {
     "matmul": lambda x, y: x @ tl.transpose(y),
     "pow": lambda x, y: (x * x + 1.0) ** y,
 }
+LAYERS = {
+    "linear": lambda x: tl.linear(x, tl.transpose(x), x[:, 0]),
+    "cross_entropy": lambda x: tl.cross_entropy(x, np.array([3, 0, 1]), reduction="none"),
+}
 
 
 def both_ways(function, *arrays):
@@ -38,7 +42,9 @@ def both_ways(function, *arrays):
 
 
 def test_every_op_with_array_rules_is_here():
-    assert {name for name, op in TABLE.items() if op.on_arrays is not None} == UNARY.keys() | BINARY.keys()
+    assert {
+        name for name, op in TABLE.items() if op.on_arrays is not None
+    } == UNARY.keys() | BINARY.keys() | LAYERS.keys()
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
@@ -48,6 +54,15 @@ def test_of_one_operand(name, dtype):
     (quick,), (general,) = both_ways(UNARY[name], x)
     assert quick.dtype == general.dtype == dtype
     np.testing.assert_allclose(quick.numpy(), general.numpy(), rtol=2e-3 if dtype == "float16" else 1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", LAYERS)
+def test_of_layers(name, dtype):
+    x = np.linspace(-2, 3, 12).reshape(3, 4).astype(dtype)
+    (quick,), (general,) = both_ways(LAYERS[name], x)
+    assert quick.dtype == general.dtype == dtype
+    np.testing.assert_allclose(quick.numpy(), general.numpy(), rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("shapes", [((3, 4), (3, 4)), ((3, 4), (1, 4)), ((3, 1), (2, 1))])

@@ -120,6 +120,18 @@ def _matmul_y(g: Any, node: Any) -> Any:
     return x.T.dot(g) if x.ndim == y.ndim == 2 else node.op.vjp[1](g, node._data, x, y)
 
 
+def _linear_x(g: Any, node: Any) -> Any:
+    return g.dot(node.arrays[1].T) if g.ndim == 2 else _general(0)(g, node)
+
+
+def _linear_weights(g: Any, node: Any) -> Any:
+    return node.arrays[0].T.dot(g) if g.ndim == 2 else _general(1)(g, node)
+
+
+def _cross_entropy(g: Any, node: Any) -> Any:
+    return TABLE["cross_entropy_back"].on_numpy(g, *node.arrays, **node.attrs)
+
+
 def _pour_getitem(g: Any, node: Any, total: Any) -> None:
     index, arrays = node.attrs["index"], node.arrays[1:]
     if repeats_possible(index, arrays):
@@ -144,6 +156,8 @@ _RULES: dict[str, tuple[Any, ...]] = {
     "sum": (_sum,),
     "mean": (_mean,),
     "matmul": (_matmul_x, _matmul_y),
+    "linear": (_linear_x, _linear_weights, PASS),  # the walk sums over the rows, as for any bias
+    "cross_entropy": (_cross_entropy, _general(1)),
 }
 
 

@@ -20,12 +20,15 @@ from tutorlib.ops.logic import eq, ge, gt, le, logical_and, logical_or, lt
 
 # ---- protected products ----
 
+# Without the detour that lets other libraries take part.
+_vdot: Any = getattr(np.vdot, "_implementation", np.vdot)
+
 
 def protected(xp: Any, product: Any, g: Any) -> Any:
     """``product``, a product or quotient of ``g``, with 0 wherever g is 0."""
     # On the host a look is cheap, and almost always nothing is to be mended; a GPU must not wait for the answer.
     # One pass and no temporary: the sum of squares is finite only if every element is.
-    if xp is np and math.isfinite(np.vdot(product, product)):
+    if xp is np and math.isfinite(_vdot(product, product)):
         return product
     return xp.where(g == 0, xp.zeros((), product.dtype), product)
 

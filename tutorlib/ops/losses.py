@@ -30,8 +30,9 @@ def _check_labels(xp: Any, labels: Any, classes: int, op: str) -> None:
     # A GPU must not wait for a look at its data; there a wrong label gives a wrong loss.
     if xp is not np or not labels.size:
         return
-    low, high = labels.min(), labels.max()
-    if low < 0 or high >= classes:
+    # Seen as numbers without sign, negative ones are the largest: one look for both ends.
+    if np.maximum.reduce(labels.view(f"u{labels.itemsize}"), None) >= classes:
+        low, high = labels.min(), labels.max()
         raise OutOfBoundsError(
             f"label {low if low < 0 else high} is not one of the {classes} classes 0 … {classes - 1}",
             op=op,
@@ -98,6 +99,9 @@ def _cross_entropy_forward(xp: Any, x: Any, labels: Any, axis: int) -> Any:
     _check_labels(xp, labels, x.shape[axis], "cross_entropy")
     low = shifted(xp, x, axis)
     total = xp.log(xp.sum(xp.exp(low), axis=axis))
+    if xp is np and axis == x.ndim - 1:
+        rows = low.reshape(labels.size, x.shape[axis])
+        return total - rows[np.arange(labels.size), labels.reshape(-1)].reshape(labels.shape)
     return total - xp.take_along_axis(low, xp.expand_dims(labels, axis), axis=axis).squeeze(axis)
 
 
