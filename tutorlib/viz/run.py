@@ -185,10 +185,14 @@ def record(*what: Any, every: int = 1, keep: str = "thumb", limit: int = LIMIT, 
     >>> print(run.describe())
     w: 2 updates.
     <BLANKLINE>
-    update  by     w     loss  returned
+    update  by     w     returned
     0       start  3
-    1       step   1.5   9     9
-    2       step   0.75  2.25  2.25
+    1       step   1.5   9
+    2       step   0.75  2.25
+    <BLANKLINE>
+    Update 2:
+    w ← w − 0.25 · ∂L/∂w
+      w ← 1.5 − 0.25 · 3 = 0.75
     """
     if keep not in KEEP:
         raise ValueError(message("widgets.error_keep", keep=keep, known=", ".join(KEEP)))
