@@ -43,7 +43,12 @@ def table(name: str, lang: str | None = None) -> dict[str, str]:
     >>> isinstance(table("widgets"), dict)
     True
     """
-    return {**_load(name, DEFAULT_LANGUAGE), **_load(name, lang or language())}
+    return dict(_merged(name, lang or language()))
+
+
+@cache
+def _merged(name: str, lang: str) -> dict[str, str]:
+    return {**_load(name, DEFAULT_LANGUAGE), **_load(name, lang)}
 
 
 def message(id: str, **fields: object) -> str:
@@ -62,7 +67,7 @@ def message_in(lang: str, id: str, **fields: object) -> str:
     """
     name = id.partition(".")[0]
     try:
-        template = table(name, lang)[id]
+        template = _merged(name, lang or language())[id]
     except KeyError:
         raise KeyError(f"no message {id!r} in locale/*/{name}.json") from None
     return template.format(**fields) if fields else template

@@ -45,7 +45,8 @@ def wide_graph(count: int, columns: int = 20) -> dict:
         )  # fmt: skip
     levels = {node["id"]: 1 for node in nodes}
     return {
-        "version": 1, "graph": {"nodes": nodes, "edges": edges, "scopes": [], "levels": levels}, "layout": layout,
+        "version": 1, "graph": {"nodes": nodes, "edges": edges, "scopes": []}, "layout": layout,
+        "levels": levels, "frames": [], "rows": [], "collapsed": [], "hidden": 0, "notes": [],
         "trace": trace, "values": values, "text": "outline", "summary": f"{count} ops",
     }  # fmt: skip
 

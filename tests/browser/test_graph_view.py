@@ -378,6 +378,6 @@ def test_every_word_on_the_screen_is_a_message_or_the_learners(widgets, key):
     node(page, "n3").click()
     focus_graph(page)
     page.keyboard.press(key)
-    keys = {"Space", "Home", "End", "Enter", "Esc"}
+    keys = {"Space", "Home", "End", "Enter", "Shift+Enter", "Esc"}
     derived = {"z · mul", "q · add", "out"}
     assert foreign(page, fixture("tiny"), keys | derived) == []

@@ -41,7 +41,7 @@ test("an arrowhead ends at the tip and lies behind it", () => {
 });
 
 test("the middle of a polyline is half-way along it, not half-way through its points", () => {
-  assert.deepEqual(middle([[0, 0], [0, 10], [30, 10]]), { at: [10, 10], level: true, room: 30 });
+  assert.deepEqual(middle([[0, 0], [0, 10], [30, 10]]), { at: [10, 10], level: true, room: 30, total: 40 });
 });
 
 test("the axes of a label that have a mark stand alone", () => {

@@ -1,4 +1,4 @@
-"""Gets the npm packages that tests need and learners do not: the bundler and the accessibility checker."""
+"""Gets the npm packages that tests need and learners do not: bundler, minifier, accessibility checker."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def _fetched(folder: Path) -> bool:
 def node_modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A `node_modules` with what package.json names: installed or fetched, else the test is skipped."""
     installed = SOURCES / "node_modules"
-    if (installed / "axe-core").is_dir() and (installed / "esbuild").is_dir():
+    if all((installed / name).is_dir() for name in ("axe-core", "esbuild", "terser")):
         return installed
     folder = tmp_path_factory.mktemp("npm")
     if not _fetched(folder):
-        pytest.skip("npm or its registry is not reachable: esbuild and axe-core are missing")
+        pytest.skip("npm or its registry is not reachable: esbuild, terser and axe-core are missing")
     return folder / "node_modules"

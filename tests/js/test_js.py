@@ -72,8 +72,25 @@ def test_the_built_file_is_small_and_needs_nothing_from_elsewhere(widget):
     text = (BUILT / widget).read_text(encoding="utf-8")
     assert len(text.encode()) <= MOST_BYTES
     addresses = set(re.findall(r"https?://[^\"'`\s)]+", text))
-    assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1998/Math/MathML"}
+    assert addresses <= {
+        "http://www.w3.org/1999/xhtml",
+        "http://www.w3.org/2000/svg",
+        "http://www.w3.org/1998/Math/MathML",
+    }
     assert "export{" in text or "export default" in text
+
+
+def test_names_that_the_build_shortens_mean_nothing_outside():
+    """None is a key of the data, a field of a message, a trait, or written as text in the sources."""
+    found = re.search(r"const OWN = `([^`]*)`", (SOURCES / "build.mjs").read_text(encoding="utf-8"))
+    own = set(found[1].split()) if found else set()
+    assert len(own) > 20
+    schema = (SOURCES.parent / "spec.schema.json").read_text(encoding="utf-8")
+    messages = (SOURCES.parents[1] / "locale" / "en" / "widgets.json").read_text(encoding="utf-8")
+    views = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES.parent.glob("*_view.py"))
+    taken = set(re.findall(r'"(\w+)":', schema)) | set(re.findall(r"\{(\w+)\}", messages))
+    taken |= set(re.findall(r"^    (\w+) = trait", views, re.MULTILINE))
+    assert own & taken == set()
 
 
 @pytest.mark.parametrize("widget", WIDGETS)

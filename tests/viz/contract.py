@@ -8,6 +8,8 @@ from pathlib import Path
 
 import jsonschema
 
+from tutorlib.viz.folding import shown
+
 SCHEMA = json.loads((resources.files("tutorlib.viz") / "spec.schema.json").read_text(encoding="utf-8"))
 # The schema itself is checked once: that takes longer than checking a spec.
 jsonschema.Draft202012Validator.check_schema(SCHEMA)
@@ -36,8 +38,11 @@ def _holds_what_it_names(spec: dict) -> dict:
     values = spec["values"]
     nodes = {node["id"] for node in spec["graph"]["nodes"]}
     edges = {edge["id"] for edge in spec["graph"]["edges"]}
-    assert set(spec["layout"]["nodes"]) == nodes == set(spec["graph"]["levels"])
-    assert set(spec["layout"]["edges"]) == edges
+    seen = shown(spec["graph"], spec["collapsed"])
+    assert set(spec["layout"]["nodes"]) == {node["id"] for node in seen["nodes"]} == set(spec["levels"])
+    assert set(spec["layout"]["edges"]) == {edge["id"] for edge in seen["edges"]} <= edges
+    for node in spec["graph"]["nodes"]:
+        assert not node["scope"] or node["scope"] in {scope["id"] for scope in spec["graph"]["scopes"]}
     for node in spec["graph"]["nodes"]:
         assert {node["value"], node["grad"]} - {None} <= set(values)
         assert {node.get("grad_of"), node.get("update_of"), node.get("target")} - {None} <= nodes

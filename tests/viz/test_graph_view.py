@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import tutorlib as tl
-from tests.viz.contract import conforms
 
 
 def node_of(view, label: str) -> dict:
@@ -267,16 +266,6 @@ def test_an_op_that_fails_is_drawn_as_an_error_with_its_reason():
     assert any("matmul" in note for note in view.spec["notes"])
 
 
-def test_scopes_are_listed_with_their_parents():
-    x = tl.scalar("x")
-    with tl.scope("net"), tl.scope("layer1"):
-        y = tl.tanh(x)
-    assert tl.GraphView(y).spec["graph"]["scopes"] == [
-        {"id": "net", "title": "net", "parent": ""},
-        {"id": "net/layer1", "title": "layer1", "parent": "net"},
-    ]
-
-
 def test_stretched_axes_are_marked_on_the_edge():
     a, b = tl.tensor(np.ones((3, 4)), requires_grad=True), tl.tensor(np.ones((1, 4)), name="b")
     view = tl.GraphView(a * b, wrt=[])
@@ -291,20 +280,6 @@ def test_a_graph_used_up_without_a_trace_says_so():
         y = y * 1.0
     y.backward()
     assert any("backward()" in note for note in tl.GraphView(y).spec["notes"])
-
-
-@pytest.mark.parametrize("mode", ["static", "dynamic"])
-def test_ten_thousand_nodes_are_cut_with_a_note_and_an_outline(mode):
-    x = tl.scalar("x") if mode == "static" else tl.tensor(1.0, requires_grad=True, name="x")
-    y = x
-    for _ in range(10_000):
-        y = y * 1.0001
-    view = tl.GraphView(y)
-    conforms(view.spec)
-    assert len(view.spec["graph"]["nodes"]) <= 1600
-    assert any("10000" in note for note in view.spec["notes"])
-    assert view.spec["text"].splitlines()[-1].startswith("… ")
-    assert len(view.spec["text"].splitlines()) <= 201
 
 
 @pytest.mark.parametrize("nothing", [3, "x", None, np.ones(3), [1, 2]])
@@ -345,12 +320,15 @@ def test_dot_ranks_by_forward_edges_only_and_keeps_gradients_level():
 def test_values_beyond_the_budget_keep_their_statistics():
     from tutorlib.viz.trace import Values
 
-    values = Values(budget=1)
-    keys = [values.add(np.arange(1000.0), step) for step in range(4)]
-    thumbs = [values.entries[key]["thumb"] is not None for key in keys]
-    assert thumbs == [True, False, False, False]
-    assert values.entries[keys[-1]]["stats"]["max"] == 999.0
-    assert values.thinned_from == 1
+    values = Values(budget=2000)
+    keys = [values.add(np.arange(1000.0), step) for step in range(20)]
+    kept = [values.entries[key] for key in keys if key]
+    thumbs = [entry["thumb"] is not None for entry in kept]
+    assert thumbs == sorted(thumbs, reverse=True) and set(thumbs) == {True, False}
+    assert kept[-1]["stats"]["max"] == 999.0
+    assert values.thinned_from == thumbs.index(False)
+    assert keys[-1] is None
+    assert values.entries[values.add(np.array([np.nan]))]["stats"]["nan"] == 1
 
 
 def test_a_view_drawn_again_stays_at_its_step_and_a_finished_one_stays_finished():

@@ -77,9 +77,11 @@ def _at(graph: dict[str, Any], born: dict[str, int] | None, state: dict[str, Any
         {**n, "value": None if n["id"] in later else n["value"]} for n in graph["graph"]["nodes"] if n["id"] in there
     ]
     edges = [e for e in graph["graph"]["edges"] if e["s"] in there and e["t"] in there]
-    places = {name: box for name, box in graph["layout"]["nodes"].items() if name in there}
+    gone = {n["id"] for n in graph["graph"]["nodes"]} - there
+    places = {name: box for name, box in graph["layout"]["nodes"].items() if name not in gone}
     return {
         **graph,
+        "frames": [] if gone else graph["frames"],
         "graph": {**graph["graph"], "nodes": nodes, "edges": edges},
         "layout": {**graph["layout"], "nodes": places},
     }

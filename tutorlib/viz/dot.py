@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tutorlib.viz.face import face
+from tutorlib.viz.folding import shown
 from tutorlib.viz.theme import EDGES, FONT, KINDS, TEXT, role
 
 __all__ = ["to_dot"]
@@ -19,20 +20,21 @@ def to_dot(spec: dict[str, Any]) -> Any:
     """
     import graphviz
 
+    graph = shown(spec["graph"], spec["collapsed"])
     picture = graphviz.Digraph(comment=graphviz.escape(spec["summary"]))
     picture.attr("node", fontname=FONT.split(",")[0], fontsize="11", fontcolor=TEXT["light"])
     picture.attr("edge", fontsize="9")
-    for node in spec["graph"]["nodes"]:
-        shown = face(node, spec["values"].get(node["value"] or ""))
+    for node in graph["nodes"]:
+        words = face(node, spec["values"].get(node.get("value") or ""))
         look = role(node["kind"])
         paint = look.paint("light")
         style = ["filled", *{"dashed": ["dashed"], "dotted": ["dotted"]}.get(look.border, [])]
         style += ["rounded"] if look.shape == "pill" else []
-        lines = [f"{shown.badge} {shown.title}".strip(), shown.kind, *shown.value]
+        lines = [f"{words.badge} {words.title}".strip(), words.kind, *words.value]
         picture.node(
             node["id"], label=graphviz.escape("\n".join(line for line in lines if line)), shape=SHAPES[look.shape],
             style=",".join(style), color=paint.stroke, fillcolor=paint.fill,
-            peripheries="2" if look.border in ("double", "alert") else "1",
+            peripheries="2" if look.border in ("double", "alert", "stacked") else "1",
         )  # fmt: skip
         beside = node.get("grad_of") or node.get("update_of")
         if beside:
@@ -40,7 +42,7 @@ def to_dot(spec: dict[str, Any]) -> Any:
                 same.attr(rank="same")
                 same.node(beside)
                 same.node(node["id"])
-    for edge in spec["graph"]["edges"]:
+    for edge in graph["edges"]:
         flow = EDGES[edge["kind"]]
         picture.edge(
             edge["s"], edge["t"], constraint="true" if edge["kind"] == "forward" else "false",

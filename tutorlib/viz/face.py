@@ -77,7 +77,9 @@ def text_width(text: str, size: float) -> float:
 def face(node: dict[str, Any], value: dict[str, Any] | None) -> Face:
     """The face of a node of the spec; `value` is its entry in `values`, or None where there is none."""
     title = node["label"]
-    kind = f"{node.get('dtype') or ''} {shape_text(node['shape'])}".strip() if node.get("shape") is not None else ""
+    kind = node.get("type") or ""
+    if node.get("shape") is not None:
+        kind = f"{node.get('dtype') or ''} {shape_text(node['shape'])}".strip()
     lines: tuple[str, ...] = ()
     thumb = None
     if value is not None and value["text"] != title:
@@ -93,7 +95,8 @@ def face(node: dict[str, Any], value: dict[str, Any] | None) -> Face:
     widths = [text_width(title, NORMAL) + (text_width(badge, SMALL) + 6 if badge else 0), text_width(kind, SMALL)]
     beside = THUMB_W + 8 if thumb else 0
     widths += [text_width(line, SMALL) + beside for line in lines]
-    slack = 36 if node["kind"] in ("gradient", "update", "output", "error") else 26
+    slack = 36.0 if node["kind"] in ("gradient", "update", "output", "error") else 26.0
+    slack += 0.08 * max(widths) if node.get("fold") else 0.0
     height = 26 + (15 if kind else 0) + ((28 if thumb else 16) if lines else 0) + 4
     return Face(badge, title, kind, lines, thumb, round(max(72.0, max(widths) + slack)), height)
 

@@ -17,18 +17,23 @@ from tutorlib.viz.derivatives import formula_entry, math_table
 from tutorlib.viz.evaluate import fill_values
 from tutorlib.viz.face import shorten
 from tutorlib.viz.faults import add_faults
+from tutorlib.viz.folding import AUTO, Collapse
 from tutorlib.viz.formulas import passes_on
 from tutorlib.viz.gradients import Flow, add_gradients
 from tutorlib.viz.misfit import draw_error
 from tutorlib.viz.model import LIMIT, Drawing, draw_graph, leaf
 from tutorlib.viz.names import cost_name, gradient_name
 from tutorlib.viz.reasons import add_reasons
+from tutorlib.viz.repeats import scope_repeats
 from tutorlib.viz.rewritten import Rewritten
 from tutorlib.viz.spec import assemble
 from tutorlib.viz.trace import Values, events
 from tutorlib.viz.values import SHORT
 
 __all__ = ["graph_drawing", "graph_spec", "spec_of"]
+
+# Beyond so many nodes each is sent without its formula and without the lines around its own.
+LARGE = 3000
 
 
 def graph_spec(
@@ -37,6 +42,7 @@ def graph_spec(
     wrt: Any = None,
     inputs: Mapping[Any, Any] | None = None,
     direction: str = "TB",
+    collapse: Collapse = None,
     limit: int = LIMIT,
     keep: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -46,6 +52,7 @@ def graph_spec(
         wrt: variables whose gradients are shown too; for tensors all by default, and none for an empty list.
         inputs: values for input symbols, by variable or by name, to see numbers in a static graph.
         direction: "TB" or "LR".
+        collapse: which scopes are folded at first, see `folding.choose`.
         limit: at most so many ops are drawn, those nearest to the results.
         keep: a dict that is filled with the arrays shown, by node id: copies of short ones, zeros for the others, which
             take no memory.
@@ -56,7 +63,7 @@ def graph_spec(
     complete = fill_values(drawing, inputs or {})
     if not complete and not inputs and not isinstance(what, TutorlibError):
         drawing.notes.append(message("widgets.note_no_values"))
-    spec = spec_of(drawing, flow, complete=complete, direction=direction)
+    spec = spec_of(drawing, flow, complete=complete, direction=direction, collapse=collapse)
     if keep is not None:
         keep.update({name: _kept(array) for name, array in drawing.arrays.items()})
     return spec
@@ -85,7 +92,12 @@ def graph_drawing(what: Any, *, wrt: Any = None, limit: int = LIMIT) -> tuple[Dr
 
 
 def spec_of(
-    drawing: Drawing, flow: Flow | None = None, *, complete: bool = False, direction: str = "TB"
+    drawing: Drawing,
+    flow: Flow | None = None,
+    *,
+    complete: bool = False,
+    direction: str = "TB",
+    collapse: Collapse = None,
 ) -> dict[str, Any]:
     """The spec of a drawing with the arrays that it holds; `complete` says that every op that runs has its value."""
     for node in drawing.nodes:
@@ -99,13 +111,18 @@ def spec_of(
         drawing.node(name)["target"] = of
         if name in drawing.arrays:
             drawing.node(of)["grad"] = name
+    large = len(drawing.nodes) > LARGE
     for node in drawing.nodes:
-        if node["op"] and node["id"] in drawing.objects:
+        if node["op"] and not large and node["id"] in drawing.objects:
             node["formula"] = formula_entry(drawing, node["id"])
+        if node["src"] and large:
+            node["src"]["context"] = []
     add_faults(drawing, flow)
-    add_reasons(drawing, flow, complete=complete)
+    if not large:
+        add_reasons(drawing, flow, complete=complete)
     values = Values()
     trace = events(drawing, flow, values, complete=complete)
+    repeats = scope_repeats(drawing) if len(drawing.nodes) > AUTO else {}
     return assemble(
         drawing.nodes,
         drawing.edges,
@@ -115,7 +132,9 @@ def spec_of(
         hidden=drawing.hidden,
         direction=direction,
         math=math_table(drawing),
-    )  # fmt: skip
+        collapse=collapse,
+        repeats=repeats,
+    )
 
 
 def _variables(what: Any) -> list[Any]:

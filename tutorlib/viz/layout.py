@@ -11,7 +11,7 @@ draws the edges and gives the heights. This file holds the data that they share 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 __all__ = ["Box", "Layout", "Link", "layout"]
 
@@ -20,7 +20,10 @@ LEFT, RIGHT = 0, 1
 
 @dataclass(frozen=True)
 class Box:
-    """A node to place: its size in px and what it belongs to (`grad_of`, `update_of` hold ids, or "")."""
+    """A node to place: its size in px and what it belongs to (`grad_of`, `update_of` hold ids, or "").
+
+    `scopes` are the open scopes around it, innermost first: the box and the title of each need room.
+    """
 
     id: str
     w: float
@@ -28,6 +31,7 @@ class Box:
     kind: str = "op"
     grad_of: str = ""
     update_of: str = ""
+    scopes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ def layout(boxes: Sequence[Box], links: Iterable[Link], direction: str = "TB") -
     if direction not in ("TB", "LR"):
         raise ValueError(f'direction must be "TB" or "LR", not {direction!r}')
     if direction == "LR":
-        boxes = [Box(b.id, b.h, b.w, b.kind, b.grad_of, b.update_of) for b in boxes]
+        boxes = [replace(box, w=box.h, h=box.w) for box in boxes]
     known = {box.id for box in boxes}
     drawn = [link for link in links if link.s != link.t and link.s in known and link.t in known]
     rows = rank(boxes, drawn)

@@ -71,7 +71,11 @@ def shape(role: Role, paint: Paint, box: Sequence[float]) -> str:
     look = f'fill="{paint.fill}" stroke="{paint.stroke}"'
     width = "3" if role.border == "alert" else "1.5"
     dash = {"dotted": ' stroke-dasharray="1.5 3"', "dashed": ' stroke-dasharray="6 4"'}.get(role.border, "")
-    out = _outline(role.shape, x, y, w, h, f'{look} stroke-width="{width}"{dash}')
+    out = ""
+    if role.border == "stacked":
+        w, h = w - 4, h - 4
+        out = _outline(role.shape, x + 4, y + 4, w, h, f'{look} stroke-width="1"')
+    out += _outline(role.shape, x, y, w, h, f'{look} stroke-width="{width}"{dash}')
     thin = f'fill="none" stroke="{paint.stroke}" stroke-width="1"'
     if role.border == "double":
         out += _outline(role.shape, x + 3.5, y + 3.5, w - 7, h - 7, thin)

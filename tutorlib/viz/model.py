@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from tutorlib.core.graph import Constant, Shared, Var
@@ -21,7 +22,7 @@ from tutorlib.viz.values import numbers_text, to_host
 
 __all__ = ["LIMIT", "Drawing", "draw_graph"]
 
-LIMIT = 500
+LIMIT = 10_000
 
 
 @dataclass
@@ -59,7 +60,7 @@ class Drawing:
                 "label": shorten(label),
                 "scope": "",
                 "shape": None if var is None else [None if n is None else int(n) for n in var.shape],
-                "dtype": None if var is None else str(var.dtype),
+                "dtype": None if var is None else _dtype_name(var.dtype),
                 "device": str(getattr(var, "device", None) or "") or None,
                 "src": None,
                 "formula": None,
@@ -122,7 +123,6 @@ def draw_graph(roots: Sequence[Any], *, results: Sequence[Any] | None = None, li
     for root in roots:
         if root.node is None:
             leaf(drawing, root)
-    _scope_leaves(drawing)
     for node in drawing.order:
         origin = getattr(node, "origin", None)
         if origin is not None and id(origin) in drawing.ids:
@@ -161,6 +161,9 @@ def leaf(drawing: Drawing, var: Any) -> str:
     return found
 
 
+_dtype_name = lru_cache(maxsize=64)(str)
+
+
 def _add_op(drawing: Drawing, node: Any, is_result: bool, kept: set[int]) -> None:
     out = node.outputs[0]
     backward = node.role == "backward"
@@ -183,16 +186,6 @@ def _add_op(drawing: Drawing, node: Any, is_result: bool, kept: set[int]) -> Non
     if hidden:
         more = drawing.add("input", message("widgets.more_above"))
         drawing.connect(more, found)
-
-
-def _scope_leaves(drawing: Drawing) -> None:
-    """A shared variable or a constant that only one scope reads belongs to that scope."""
-    readers: dict[str, set[str]] = defaultdict(set)
-    for edge in drawing.edges:
-        readers[edge["s"]].add(drawing.node(edge["t"])["scope"])
-    for node in drawing.nodes:
-        if node["kind"] in ("shared", "constant") and len(readers[node["id"]]) == 1:
-            (node["scope"],) = readers[node["id"]]
 
 
 def _edge_kind(source: dict[str, Any], backward: bool) -> str:

@@ -128,7 +128,7 @@ def _speaks(node: dict[str, Any]) -> bool:
 
 
 def _root_order(node: dict[str, Any]) -> int:
-    order = ("output", "error", "op", "update", "gradient")
+    order = ("output", "error", "op", "scope", "update", "gradient")
     return order.index(node["kind"]) if node["kind"] in order else len(order)
 
 
@@ -140,6 +140,8 @@ def _line(node: dict[str, Any], values: Values, again: bool) -> str:
         return f"{text} {message('widgets.outline_again')}"
     if node.get("shape") is not None:
         text += f" {node.get('dtype') or ''} {shape_text(node['shape'])}"
+    if node.get("type"):
+        text += f" {node['type']}"
     if node.get("value") in values:
         text += f" = {values[node['value']]['text']}"
     elif node.get("note"):

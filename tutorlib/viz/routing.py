@@ -23,6 +23,7 @@ GAP_ROW = 26.0
 LANE = 8.0
 MAX_LANES = 24
 CORRIDOR = 36.0
+TITLE, PAD = 26.0, 10.0
 
 
 @dataclass
@@ -69,6 +70,25 @@ class _Router:
                 if name:
                     self.slot[name] = (i == 0, i == len(spots) - 1)
         self.neighbours = self._row_neighbours(members)
+        self.room = self._room_for_scopes()
+
+    def _room_for_scopes(self) -> list[float]:
+        """What must be left free above each band, and below the last, for scopes that begin and end there."""
+        first: dict[tuple[int, str], int] = {}
+        last: dict[tuple[int, str], int] = {}
+        for box in self.boxes:
+            band = self.rows.band[box.id]
+            for part in ((self.rows.block[box.id], scope) for scope in box.scopes):
+                first[part] = min(first.get(part, band), band)
+                last[part] = max(last.get(part, band), band)
+        room = [[0.0] * (self.rows.bands + 1) for _ in (LEFT, RIGHT)]
+        for box in self.boxes:
+            block, band = self.rows.block[box.id], self.rows.band[box.id]
+            starts = sum(first[block, scope] == band for scope in box.scopes)
+            ends = sum(last[block, scope] == band for scope in box.scopes)
+            room[0][band] = max(room[0][band], starts * TITLE)
+            room[1][band + 1] = max(room[1][band + 1], ends * PAD)
+        return [above + below for above, below in zip(*room, strict=True)]
 
     def _dummies(self, block: int, row: int) -> list[float]:
         if not hasattr(self, "_dummy_x"):
@@ -201,7 +221,7 @@ class _Router:
             mine = right_rows[band]
             first = mine[0] if mine else None
             crowd = max(lanes.get((LEFT, band), 0), lanes.get((RIGHT, first), 0) if first is not None else 0)
-            lead = crowd * LANE + (GAP_BAND if band else 6.0 * bool(crowd))
+            lead = crowd * LANE + (GAP_BAND if band else 6.0 * bool(crowd)) + self.room[band]
             self.gap_y[LEFT, band] = y + lead / 2 - (lanes.get((LEFT, band), 1) - 1) * LANE / 2
             if first is not None:
                 self.gap_y[RIGHT, first] = y + lead / 2 - (lanes.get((RIGHT, first), 1) - 1) * LANE / 2
@@ -228,7 +248,7 @@ class _Router:
         last = max(lanes.get((LEFT, self.rows.bands), 0), lanes.get((RIGHT, len(self.row_h[RIGHT])), 0))
         self.gap_y[LEFT, self.rows.bands] = y + 12
         self.gap_y[RIGHT, len(self.row_h[RIGHT])] = y + 12
-        self.height = y + (last * LANE + 12 if last else 0.0) + MARGIN
+        self.height = y + (last * LANE + 12 if last else 0.0) + self.room[-1] + MARGIN
 
     def _centre(self, name: str) -> tuple[float, float]:
         return self._x(name), self.row_y[self.rows.block[name]][self.rows.row[name]]

@@ -1,18 +1,17 @@
-"""The data contract of GraphView, put together from its parts: graph, layout, trace, values, words.
+"""The data contract of GraphView, put together from its parts: graph, scopes, layout, trace, values, words.
 
 The shape of the result is `spec.schema.json`, beside this file. Standard library only.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tutorlib.viz.face import SMALL, face, text_width
-from tutorlib.viz.layout import Box, Link, layout
-from tutorlib.viz.outline import outline, speak_event, speak_node, summary
+from tutorlib.messages import message
+from tutorlib.viz.folding import Collapse, choose, view_of
+from tutorlib.viz.outline import speak_event, speak_node, summary
+from tutorlib.viz.scopes import mark_back, scope_entries, settle
 
 __all__ = ["VERSION", "assemble", "letter_of"]
 
@@ -47,84 +46,37 @@ def assemble(
     hidden: int = 0,
     direction: str = "TB",
     math: dict[str, Any] | None = None,
+    collapse: Collapse = None,
+    repeats: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
-    """A complete spec from nodes and edges of the contract: adds layout, scopes, tree levels, sentences and text.
-
-    The label of an edge too short to show it is emptied: the node it comes from says the same.
+    """A complete spec from nodes and edges of the contract: adds scopes, layout, tree levels, sentences and text.
 
     `hidden` is how many nodes of the graph are not among `nodes`; `notes` are sentences for the learner; `math` holds
-    the formulas of the ops as MathML trees.
+    the formulas of the ops as MathML trees; `repeats` says which scopes stand for the turns of a loop, and for how
+    many. For `collapse` see `folding.choose`.
     """
-    values = dict(values or {})
+    values, repeats = dict(values or {}), dict(repeats or {})
     nodes, edges, trace = [dict(n) for n in nodes], [dict(e) for e in edges], [dict(e) for e in trace]
     node_of = {node["id"]: node for node in nodes}
+    mark_back(nodes, edges)
+    settle(nodes, edges, tuple(repeats))
     for node in nodes:
         node["spoken"] = speak_node(node, values)
     for event in trace:
         event["spoken"] = speak_event(event, len(trace), node_of[event["node"]])
-    graph = {"nodes": nodes, "edges": edges, "scopes": _scopes(nodes), "levels": _levels(nodes, edges)}
-    # Beside its op, where a shared variable or a constant stands, there would be no room for the shape that is wrong.
-    misfits = {edge["s"] for edge in edges if "wrong" in edge}
-    boxes = []
-    for node in nodes:
-        shown = face(node, values.get(node.get("value") or ""))
-        boxes.append(
-            Box(
-                node["id"],
-                shown.w,
-                shown.h,
-                "input" if node["id"] in misfits else node["kind"],
-                node.get("grad_of") or "",
-                node.get("update_of") or "",
-            )
-        )
-    placed = layout(boxes, [Link(e["id"], e["s"], e["t"], e["kind"]) for e in edges], direction)
-    for edge in edges:
-        if "wrong" not in edge and text_width(edge["label"], SMALL) + 12 > _length(placed.edges[edge["id"]]):
-            edge["label"] = ""
-    return {
+    graph = {"nodes": nodes, "edges": edges, "scopes": scope_entries(nodes, edges, repeats)}
+    collapsed = choose(graph, collapse, repeats)
+    notes = [*notes]
+    if collapsed and collapse is None:
+        notes.append(message("widgets.note_folded", n=len(nodes)))
+    spec = {
         "version": VERSION,
         "graph": graph,
-        "layout": placed.as_json(),
         "trace": trace,
         "values": values,
-        "text": outline(graph, values, hidden=hidden),
         "summary": " ".join([summary(graph, trace), *notes]),
-        "notes": list(notes),
+        "notes": notes,
+        "hidden": hidden,
         "math": dict(math or {}),
     }
-
-
-def _length(points: list[list[float]]) -> float:
-    return sum(math.dist(a, b) for a, b in pairwise(points))
-
-
-def _scopes(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Every scope in use with its parents, outermost first; "a/b" lies in "a"."""
-    found: dict[str, dict[str, Any]] = {}
-    for node in nodes:
-        parts = [part for part in (node.get("scope") or "").split("/") if part]
-        for depth in range(1, len(parts) + 1):
-            name = "/".join(parts[:depth])
-            found.setdefault(name, {"id": name, "title": parts[depth - 1], "parent": "/".join(parts[: depth - 1])})
-    return list(found.values())
-
-
-def _levels(nodes: list[dict[str, Any]], edges: list[dict[str, Any]]) -> dict[str, int]:
-    """Depth of each node below the results, from 1: what a screen reader calls the level of a tree item."""
-    waiting = {node["id"]: 0 for node in nodes}
-    producers: dict[str, list[str]] = {node["id"]: [] for node in nodes}
-    for edge in edges:
-        if edge["kind"] != "update" and edge["s"] in waiting and edge["t"] in waiting:
-            waiting[edge["s"]] += 1
-            producers[edge["t"]].append(edge["s"])
-    levels = dict.fromkeys(waiting, 1)
-    ready = [name for name, count in waiting.items() if not count]
-    while ready:
-        name = ready.pop()
-        for source in producers[name]:
-            levels[source] = max(levels[source], levels[name] + 1)
-            waiting[source] -= 1
-            if not waiting[source]:
-                ready.append(source)
-    return levels
+    return spec | view_of(spec, collapsed, direction)

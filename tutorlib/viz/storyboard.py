@@ -7,6 +7,7 @@ from typing import Any
 
 from tutorlib.messages import message
 from tutorlib.viz.face import shorten, text_width
+from tutorlib.viz.folding import places, shown
 from tutorlib.viz.marks import num, rect, text
 from tutorlib.viz.svg import card, graph_body, legend
 from tutorlib.viz.theme import CARD, KINDS, TEXT
@@ -51,7 +52,7 @@ def storyboard_svg(spec: dict[str, Any], steps: Sequence[int], theme: str = "lig
         body += _frame(spec, step, (x, y, room, tall), scale, theme)
     rows = -(-len(steps) // columns)
     top = GAP + rows * (tall + GAP)
-    signs, _, height = legend(spec["graph"], spec["values"], theme, PAGE - 2 * GAP)
+    signs, _, height = legend(shown(spec["graph"], spec["collapsed"]), spec["values"], theme, PAGE - 2 * GAP)
     body += f'<g transform="translate({num(GAP)} {num(top)})">{signs}</g>'
     return card(PAGE, top + height, spec["summary"], body, theme)
 
@@ -79,7 +80,9 @@ def _frame(spec: dict[str, Any], step: int, box: tuple[float, float, float, floa
     out += text(x + w - GAP, y + 21, count, 12, TEXT[theme], "end", more=' fill-opacity="0.75"')
     out += text(x + GAP, y + 41, _fitting(said, w - 2 * GAP), 13, TEXT[theme])
     left = x + (w - spec["layout"]["size"][0] * scale) / 2
-    drawn = graph_body(_at_step(spec, step), theme, faded=_future(spec, step), current=event["node"] if event else "")
+    seen = places(spec["graph"], spec["collapsed"])
+    current = seen[event["node"]] if event else ""
+    drawn = graph_body(_at_step(spec, step), theme, faded=_future(spec, step, seen), current=current)
     return out + f'<g transform="translate({num(left)} {num(y + HEAD)}) scale({scale:.4g})">{drawn}</g>'
 
 
@@ -90,9 +93,9 @@ def _fitting(words: str, room: float) -> str:
     return shorten(words, limit)
 
 
-def _future(spec: dict[str, Any], step: int) -> frozenset[str]:
-    done = {event["node"] for event in spec["trace"][:step]}
-    return frozenset(event["node"] for event in spec["trace"][step:]) - done
+def _future(spec: dict[str, Any], step: int, seen: dict[str, str]) -> frozenset[str]:
+    done = {seen[event["node"]] for event in spec["trace"][:step]}
+    return frozenset(seen[event["node"]] for event in spec["trace"][step:]) - done
 
 
 def _at_step(spec: dict[str, Any], step: int) -> dict[str, Any]:

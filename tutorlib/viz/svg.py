@@ -6,6 +6,7 @@ from typing import Any
 
 from tutorlib.messages import message
 from tutorlib.viz.face import NORMAL, SMALL, THUMB_H, THUMB_W, face, shorten, text_width
+from tutorlib.viz.folding import shown
 from tutorlib.viz.marks import arrow, edge_path, escape, heatmap, line, num, rect, shape, text
 from tutorlib.viz.theme import CARD, EDGES, FONT, KINDS, TEXT, role
 
@@ -13,7 +14,7 @@ __all__ = ["card", "graph_body", "graph_svg", "legend"]
 
 LEGEND_H = 30.0
 FULL_DETAIL, SOME_DETAIL = 120, 240
-LEGEND_KINDS = ("input", "shared", "constant", "op", "output", "gradient", "update", "error")
+LEGEND_KINDS = ("input", "shared", "constant", "op", "scope", "output", "gradient", "update", "error")
 
 
 def card(width: float, height: float, title: str, body: str, theme: str = "light") -> str:
@@ -30,8 +31,9 @@ def card(width: float, height: float, title: str, body: str, theme: str = "light
 
 def graph_svg(spec: dict[str, Any], theme: str = "light") -> str:
     """Draw a GraphView spec as it stands at the end of its trace; `theme` is "light" or "dark"."""
+    graph = shown(spec["graph"], spec["collapsed"])
     wide, high = spec["layout"]["size"]
-    signs, legend_width, legend_height = legend(spec["graph"], spec["values"], theme, max(wide, 320.0))
+    signs, legend_width, legend_height = legend(graph, spec["values"], theme, max(wide, 320.0))
     width, height = max(wide, legend_width), high + legend_height
     body = f'<g transform="translate({num((width - wide) / 2)} 0)">{graph_body(spec, theme)}</g>'
     body += f'<g transform="translate(0 {num(high)})">{signs}</g>'
@@ -42,11 +44,11 @@ def graph_body(
     spec: dict[str, Any], theme: str = "light", faded: frozenset[str] = frozenset(), current: str = ""
 ) -> str:
     """The graph alone, without card and legend: scopes, edges, nodes; `faded` nodes step back, `current` has a ring."""
-    graph, places, values = spec["graph"], spec["layout"], spec["values"]
+    graph, places, values = shown(spec["graph"], spec["collapsed"]), spec["layout"], spec["values"]
     ink = TEXT[theme]
-    parts = _scopes(graph, places["nodes"], theme)
-    labels = []
     detail = 2 if len(graph["nodes"]) <= FULL_DETAIL else 1 if len(graph["nodes"]) <= SOME_DETAIL else 0
+    parts = _frames(spec["frames"], theme) if detail else []
+    labels = []
     for edge in graph["edges"]:
         points = places["edges"].get(edge["id"])
         if not points:
@@ -114,24 +116,17 @@ def _is_bad(node: dict[str, Any], values: dict[str, Any]) -> bool:
     return value is not None and bool(value["stats"]["nan"] or value["stats"]["inf"])
 
 
-def _scopes(graph: dict[str, Any], places: dict[str, list[float]], theme: str) -> list[str]:
-    """A box with its title around each scope that has an area of its own; where others stand in it, none is drawn."""
+def _frames(frames: list[dict[str, Any]], theme: str) -> list[str]:
+    """The boxes around open scopes, with their titles."""
     parts = []
-    for scope in graph["scopes"]:
-        inside = {n["id"] for n in graph["nodes"] if f"{n.get('scope') or ''}/".startswith(f"{scope['id']}/")}
-        boxes = [places[name] for name in inside if name in places]
-        if not boxes:
-            continue
-        x, y = min(b[0] for b in boxes) - 8, min(b[1] for b in boxes) - 20
-        right, bottom = max(b[0] + b[2] for b in boxes) + 8, max(b[1] + b[3] for b in boxes) + 8
-        others = (box for name, box in places.items() if name not in inside)
-        if any(b[0] < right and b[0] + b[2] > x and b[1] < bottom and b[1] + b[3] > y for b in others):
-            continue
-        look = f'rx="10" fill="{KINDS["input"].paint(theme).fill}" fill-opacity="0.5" stroke="{CARD[theme][1]}"'
-        parts.append(rect(x, y, right - x, bottom - y, look))
-        parts.append(
-            text(x + 10, y + 13, shorten(scope["title"]), 10.5, TEXT[theme], bold=True, more=' fill-opacity="0.75"')
-        )
+    for frame in frames:
+        if frame["box"]:
+            look = f'rx="10" fill="{KINDS["input"].paint(theme).fill}" fill-opacity="0.5" stroke="{CARD[theme][1]}"'
+            x, y, w, h = frame["box"]
+            parts.append(rect(x, y, w, h, look))
+        x, y, _, _ = frame["bar"]
+        title = shorten(frame["title"].removeprefix("▾ "), 60)
+        parts.append(text(x + 8, y + 13, title, 10.5, TEXT[theme], bold=True, more=' fill-opacity="0.75"'))
     return parts
 
 

@@ -66,6 +66,7 @@ KINDS: dict[str, Role] = {
     "op": Role("", "pill", "solid", *_OP),
     "gradient": Role("∂", "hexagon", "dashed", Paint("#9C3D87", "#F5E6F2"), Paint("#E08FCB", "#452A3E")),
     "update": Role("Δ", "hexagon", "solid", Paint("#9A5B00", "#F5E6F2"), Paint("#E69F00", "#452A3E")),
+    "scope": Role("▸", "pill", "stacked", *_OP),
     "output": Role("out", "pill", "double", *_OP),
     "error": Role("NaN", "rect", "alert", Paint("#C8102E", "#FDE0E0"), Paint("#FF5C5C", "#5A1414")),
 }

@@ -26,18 +26,23 @@ PHASES = ("forward", "backward", "update")
 
 
 class Values:
-    """Entries of the contract's `values`, within 2 MB: beyond that, later ones keep statistics only."""
+    """Entries of the contract's `values`, within 2 MB: beyond that, later ones keep statistics only.
+
+    Beyond 4 MB only values that are not finite are kept, so that these are found in a graph of any size.
+    """
 
     def __init__(self, budget: int = BUDGET) -> None:
         self.entries: dict[str, dict[str, Any]] = {}
-        self.left = budget
+        self.budget = self.left = budget
         self.thinned_from: int | None = None
 
-    def add(self, array: Any, step: int = 0) -> str:
-        """Store one array and return its key."""
+    def add(self, array: Any, step: int = 0) -> str | None:
+        """Store one array and return its key; None for a value that there is no room for."""
         entry = describe_value(array, side=HEATMAP) if self.left > 0 else describe_value(array, side=0, table=0)
         if self.left <= 0 and self.thinned_from is None:
             self.thinned_from = step
+        if self.left < -self.budget and not (entry["stats"]["nan"] or entry["stats"]["inf"]):
+            return None
         self.left -= len(json.dumps(entry))
         key = f"v{len(self.entries)}"
         self.entries[key] = entry
@@ -116,7 +121,7 @@ class _Writer:
         total, arrays = self.drawing.arrays[name], [self.drawing.arrays[part] for part in parts]
         names = [self.drawing.node(part)["name"] or self.drawing.node(part)["label"] for part in parts]
         said = f"{shown['name']} = {' + '.join(names)}"
-        self._event(phase, name, sources, said, _sum_text(total, arrays), parts=self._keep(arrays), rule="")
+        self._event(phase, name, sources, said, _sum_text(total, arrays), rule="", **self._keep(arrays))
 
     def gradient(self, name: str, flow: Flow, list_it: bool) -> None:
         if name not in self.drawing.arrays:
@@ -141,7 +146,7 @@ class _Writer:
         more: dict[str, Any] = {}
         numbers = ""
         if len(arrays) > 1 and len(known) == len(arrays):
-            more["parts"] = self._keep(known)
+            more = dict(self._keep(known))
             numbers = _sum_text(total, known)
         elif len(parts) == 1:
             numbers = self._gradient_numbers(parts[0], flow, total)
@@ -151,8 +156,10 @@ class _Writer:
         seed = "" if parts else message("widgets.rule_seed")
         self._event("backward", name, sources, formula, numbers, rule=";  ".join(said) or seed, **more)
 
-    def _keep(self, arrays: list[Any]) -> list[str]:
-        return [self.values.add(array, len(self.found)) for array in arrays]
+    def _keep(self, arrays: list[Any]) -> dict[str, list[str]]:
+        """The parts of a sum, where there is room for all of them."""
+        keys = [key for key in (self.values.add(array, len(self.found)) for array in arrays) if key is not None]
+        return {"parts": keys} if len(keys) == len(arrays) else {}
 
     def update(self, shown: dict[str, Any], list_it: bool) -> None:
         name = shown["id"]

@@ -117,6 +117,8 @@ def _brackets(array: np.ndarray) -> str:
 
 
 def _statistics(array: np.ndarray) -> dict[str, Any]:
+    if array.size == 1:
+        return _statistics_of_one(float(array.item()))
     flat = array.reshape(-1).astype(np.float64, copy=False)
     nan = np.isnan(flat)
     finite: Any = flat[np.isfinite(flat)]
@@ -133,6 +135,18 @@ def _statistics(array: np.ndarray) -> dict[str, Any]:
         "inf": int(np.isinf(flat).sum()),
         "zero": int((flat == 0).sum()),
         "size": int(flat.size),
+    }
+
+
+def _statistics_of_one(value: float) -> dict[str, Any]:
+    finite = math.isfinite(value)
+    measured = {"min": value, "max": value, "mean": value, "std": 0.0, "norm": abs(value)}
+    return {
+        **(measured if finite else dict.fromkeys(measured)),
+        "nan": int(math.isnan(value)),
+        "inf": int(math.isinf(value)),
+        "zero": int(value == 0),
+        "size": 1,
     }
 
 

@@ -3,11 +3,12 @@
 // The built files are committed, so a learner needs no JavaScript tools. Each starts with a digest of its sources,
 // by which a test without any tool can tell that a build is stale.
 import { createHash } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { argv } from "node:process";
 import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
+import { minify as terser } from "terser";
 import { pack } from "./css_pack.js";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -32,16 +33,31 @@ const packedCss = {
   },
 };
 
-await esbuild.build({
+// Properties of our own objects that may get short names. None is a key of the data, a trait, an attribute given to
+// `h` or `s`, or a name of the DOM.
+const OWN = `root stop viewport position level events producers consumers gradients ranks phases places members
+  setStep setSelected setFound setHeight boxOf addView reveal centre zoom nextSpeed playing pending flush echo quiet
+  pressed fold show item head isOpen backKey forwardKey closed visit seek room bend
+  asked again order leave found prefix shell sync ask boxes place hatch digits seen`.split(/\s+/);
+
+const banner = `/* built from tutorlib/viz/js by build.mjs; sources ${await digestOfSources()} */`;
+const { outputFiles } = await esbuild.build({
   absWorkingDir: here,
+  mangleProps: new RegExp(`^(${OWN.join("|")})$`),
   entryPoints: ["compare_view.js", "gradient_view.js", "graph_view.js", "shared_view.js"],
   outdir,
+  write: false,
   bundle: true,
   minify: true,
   format: "esm",
   target: ["es2022"],
   charset: "utf8",
   legalComments: "none",
-  banner: { js: `/* built from tutorlib/viz/js by build.mjs; sources ${await digestOfSources()} */` },
   plugins: [packedCss],
 });
+// esbuild bundles; terser finds some more to leave out.
+await mkdir(outdir, { recursive: true });
+for (const { path, text } of outputFiles) {
+  const { code } = await terser(text, { module: true, ecma: 2020, compress: { passes: 4, unsafe_arrows: true, unsafe_methods: true, pure_getters: true }, mangle: true });
+  await writeFile(path, `${banner}\n${code}\n`);
+}

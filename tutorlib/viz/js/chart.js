@@ -8,9 +8,9 @@ export function sparkline(series, { width = 150, height = 30, kind = "level", wh
   const box = [4, 4, width - 8, height - 8];
   const range = rangeOf([...series, ...(other ?? [])]);
   const place = scales(series, box, range, when.own);
-  const dot = s("circle", { class: "tl-marker", r: 3.5 });
+  const dot = s("circle.tl-marker", { r: 3.5 });
   const root = s("svg", { class: `tl-spark tl-spark-${kind}`, viewBox: `0 0 ${width} ${height}`, width, height, "aria-hidden": "true" },
-    other && s("path", { class: "tl-second", d: linePath(other, box, range, when.other) }),
+    other && s("path.tl-second", { d: linePath(other, box, range, when.other) }),
     s("path", { d: linePath(series, box, range, when.own, when.branches) }), dot);
   return { root, moveTo: (frame) => moveDot(dot, place, frame, series[frame]) };
 }
@@ -33,11 +33,11 @@ export function chart(lines, { title, label, log, seek, when = {}, others = [] }
   const second = others.map(scaled);
   const range = rangeOf([...drawn, ...second].flat());
   const place = scales(drawn[0], box, range, when.own);
-  const rule = s("path", { class: "tl-rule" });
-  const dots = drawn.map(() => s("circle", { class: "tl-marker", r: 5 }));
-  const svg = s("svg", { class: "tl-chart", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
+  const rule = s("path.tl-rule");
+  const dots = drawn.map(() => s("circle.tl-marker", { r: 5 }));
+  const svg = s("svg.tl-chart", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
     range.map((value) => level(value, place.y(value), box, log)),
-    second.map((series) => s("path", { class: "tl-curve tl-second", d: linePath(series, box, range, when.other) })),
+    second.map((series) => s("path.tl-curve.tl-second", { d: linePath(series, box, range, when.other) })),
     drawn.map((series, i) => curve(series, box, range, second.length ? "" : DASHES[i % DASHES.length], when)),
     named && endLabels(lines, drawn, place, box), rule, dots);
   svg.addEventListener("click", (event) => {
@@ -46,7 +46,7 @@ export function chart(lines, { title, label, log, seek, when = {}, others = [] }
     const far = drawn[0].map((_, i) => Math.abs(place.x(i) - x));
     seek(far.indexOf(Math.min(...far)));
   });
-  const root = h("figure", { class: "tl-figure" }, h("figcaption", { class: "tl-note" }, title), svg);
+  const root = h("figure.tl-figure", h("figcaption.tl-note", title), svg);
   const moveTo = (frame) => {
     rule.setAttribute("d", `M${place.x(frame)} ${box[1]}V${box[1] + box[3]}`);
     dots.forEach((dot, i) => moveDot(dot, place, frame, drawn[i][frame]));
@@ -65,20 +65,20 @@ function moveDot(dot, place, frame, value) {
 /** A level line with its number. */
 function level(value, y, box, log) {
   return [
-    s("path", { class: "tl-grid", d: `M${box[0]} ${y}H${box[0] + box[2]}` }),
+    s("path.tl-grid", { d: `M${box[0]} ${y}H${box[0] + box[2]}` }),
     s("text", { x: box[0] - 8, y: y + 4, "text-anchor": "end", class: "tl-axis" }, short(log ? 10 ** value : value, 3)),
   ];
 }
 
 function curve(series, box, range, dash, when) {
   const place = scales(series, box, range, when.own);
-  const line = s("path", { class: "tl-curve", d: linePath(series, box, range, when.own, when.branches), "stroke-dasharray": dash || null });
+  const line = s("path.tl-curve", { d: linePath(series, box, range, when.own, when.branches), "stroke-dasharray": dash || null });
   if (series.length > MANY) return line;
-  return [line, series.map((value, i) => value !== null && s("circle", { class: "tl-point", cx: place.x(i), cy: place.y(value), r: 2.5 }))];
+  return [line, series.map((value, i) => value !== null && s("circle.tl-point", { cx: place.x(i), cy: place.y(value), r: 2.5 }))];
 }
 
 function endLabels(lines, drawn, place, box) {
   const ends = drawn.map((series) => series.findLast((value) => value !== null) ?? place.lo);
   const heights = spread(ends.map((value) => place.y(value) + 4), LABEL_GAP);
-  return lines.map(({ name }, i) => s("text", { class: "tl-axis", x: box[0] + box[2] + 9, y: heights[i] }, name));
+  return lines.map(({ name }, i) => s("text.tl-axis", { x: box[0] + box[2] + 9, y: heights[i] }, name));
 }

@@ -6,15 +6,15 @@ import { lane, SIDES } from "./compare_model.js";
 export function clockOf(spec, t, seek) {
   const rows = SIDES.map((side) => {
     const runs = lane(spec, side).map(({ phase, from, to }) =>
-      h("span", { class: "tl-span", "data-phase": phase, style: `flex:${to - from} 1 0` }, phase && t(`ui_clock_${phase}`)));
-    const track = h("div", { class: "tl-lane" }, runs);
+      h("span.tl-span", { "data-phase": phase, style: `flex:${to - from} 1 0` }, phase && t(`ui_clock_${phase}`)));
+    const track = h("div.tl-lane", runs);
     track.addEventListener("click", (event) => {
       const { left, width } = track.getBoundingClientRect();
       seek(Math.floor(((event.clientX - left) / width) * spec.steps.length));
     });
-    return h("div", { class: "tl-clock-row" }, h("b", {}, spec.titles[side]), track);
+    return h("div.tl-clock-row", h("b", spec.titles[side]), track);
   });
-  const root = h("div", { class: "tl-clock", "aria-hidden": "true", title: t("ui_compare_clock") }, rows, h("i", { class: "tl-hand" }));
+  const root = h("div.tl-clock", { "aria-hidden": "true", title: t("ui_compare_clock") }, rows, h("i.tl-hand"));
   const moveTo = (step) => root.style.setProperty("--at", (step + 0.5) / spec.steps.length);
   return { root, moveTo };
 }

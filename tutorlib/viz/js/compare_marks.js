@@ -1,5 +1,5 @@
 // The signs on nodes that differ: a second border and "~" (changed), "−" (only left, dashed, faint) or "+" (only right).
-import { s } from "./dom.js";
+import { HIDDEN, s } from "./dom.js";
 import { rounded } from "./geometry.js";
 
 const CLASSES = { "~": "tl-m-changed", "-": "tl-m-left", "+": "tl-m-right" };
@@ -15,7 +15,7 @@ export function markNodes(canvas, boxes, sign) {
     if (!(mark in CLASSES)) continue;
     g.classList.add(CLASSES[mark]);
     const [x, y, w, h] = boxes[id];
-    g.append(s("g", { class: "tl-sign-mark", "aria-hidden": "true" },
+    g.append(s("g.tl-sign-mark", HIDDEN,
       s("path", { d: rounded([x - GAP, y - GAP, w + 2 * GAP, h + 2 * GAP], 12) }),
       s("circle", { cx: x - 2, cy: y - 2, r: 9 }),
       s("text", { x: x - 2, y: y + 2.5, "text-anchor": "middle", "font-size": 13 }, SHOWN[mark])));

@@ -9,8 +9,8 @@ const KEPT = 6;
 
 /** `on` holds choose(side, id), moved(side, where), focused(side). */
 export function makePane(spec, side, t, prefix, on) {
-  const words = h("p", { class: "tl-note" });
-  const head = h("div", { class: "tl-pane-head" }, h("h3", {}, spec.titles[side]), words);
+  const words = h("p.tl-note");
+  const head = h("div.tl-pane-head", h("h3", spec.titles[side]), words);
   const root = h("div", { class: `tl-pane tl-pane-${side}` }, head);
   const drawn = new Map();
   let shown = null;

@@ -5,11 +5,12 @@ import { clockOf } from "./compare_clock.js";
 import { SIGNS } from "./compare_marks.js";
 import * as compare from "./compare_model.js";
 import { makePane } from "./compare_pane.js";
-import { freshPrefix, h, put } from "./dom.js";
+import { freshPrefix, h, HIDDEN, put } from "./dom.js";
 import * as graph from "./graph_model.js";
 import { helpOf } from "./help.js";
 import { guardKeys, leaveToCell } from "./keyguard.js";
 import { translator } from "./messages.js";
+import "./more_icons.js";
 import { hidePaired } from "./paired_output.js";
 import { makePlayer } from "./player.js";
 import { searchBox } from "./search_box.js";
@@ -79,7 +80,7 @@ function buildView({ model, t, prefix, shell, sync }) {
       side = where;
     },
   })]));
-  const strip = h("div", { class: "tl-strip", "aria-hidden": "true" });
+  const strip = h("div.tl-strip", HIDDEN);
   const outline = outlineView(spec.text, t);
   const player = makePlayer(() => setStep(step >= last ? 0 : step + 1), (playing) => steps.playing(playing));
   const slider = spec.compare === "log" ? "ui_rewrite_slider" : "ui_moment_slider";
@@ -103,7 +104,7 @@ function buildView({ model, t, prefix, shell, sync }) {
   const panel = sidePanel(t, (name) => setPressed(helpButton, name === "help"));
   panel.close();
   const bar = toolbar(t("ui_toolbar"), last > 0 && steps.root,
-    h("div", { class: "tl-tools" },
+    h("div.tl-tools", {},
       search.root,
       button("search", t("ui_search"), () => search.open(), { key: "/" }),
       button("mismatch", t("ui_compare_next"), nextMismatch, { key: "m" }),
@@ -113,11 +114,11 @@ function buildView({ model, t, prefix, shell, sync }) {
       outlineButton, helpButton));
   const list = spec.compare === "log" ? rewriteList() : null;
   const clock = spec.compare === "modes" ? clockOf(spec, t, (to) => jump(to)) : null;
-  const signs = h("ul", { class: "tl-signs", "aria-hidden": "true" }, SIGNS.map(([kind, mark, id]) =>
-    h("li", { class: kind }, h("b", {}, mark), t(id))));
-  const graphs = h("div", { class: "tl-panes" }, panes.left.root, list?.root, panes.right.root);
-  const body = h("div", { class: "tl-body" }, graphs, outline, panel.root);
-  const notes = spec.notes.map((note) => h("p", { class: "tl-spec-note" }, note));
+  const signs = h("ul.tl-signs", HIDDEN, SIGNS.map(([kind, mark, id]) =>
+    h("li", { class: kind }, h("b", mark), t(id))));
+  const graphs = h("div.tl-panes", panes.left.root, list?.root, panes.right.root);
+  const body = h("div.tl-body", graphs, outline, panel.root);
+  const notes = spec.notes.map((note) => h("p.tl-spec-note", note));
   root.replaceChildren(...root.querySelectorAll(":scope > style"), bar, strip, body, clock?.root ?? "", signs,
     told("ui_compare_differences", spec.compare === "graphs" ? spec.differences : []),
     told("ui_compare_near", spec.near.map(({ rule, at, where, why }) => `${rule}, ${at}${where ? ` (${where})` : ""}: ${why}`)),
@@ -125,14 +126,14 @@ function buildView({ model, t, prefix, shell, sync }) {
 
   function told(id, sentences) {
     if (!sentences.length) return "";
-    return h("div", { class: "tl-told" }, h("h3", {}, t(id)), h("ul", {}, sentences.map((words) => h("li", {}, words))));
+    return h("div.tl-told", h("h3", t(id)), h("ul", sentences.map((words) => h("li", words))));
   }
 
   /** The rewrites between the panes: a list from which one is chosen. */
   function rewriteList() {
     const items = spec.steps.map((entry, at) => h("button", { type: "button", class: "tl-rewrite", onclick: () => jump(at) },
-      h("b", {}, at ? `${at}  ${entry.title}` : entry.title), h("span", { class: "tl-math" }, entry.says)));
-    const scroll = h("div", { class: "tl-rewrites", role: "group", "aria-label": t("ui_compare_log") }, items);
+      h("b", at ? `${at}  ${entry.title}` : entry.title), h("span.tl-math", entry.says)));
+    const scroll = h("div.tl-rewrites", { role: "group", "aria-label": t("ui_compare_log") }, items);
     const moveTo = (to) => items.forEach((item, at) => {
       if (at === to) item.setAttribute("aria-current", "step");
       else item.removeAttribute("aria-current");
@@ -164,9 +165,9 @@ function buildView({ model, t, prefix, shell, sync }) {
 
   function showStrip({ title, says, why, where }) {
     const line = spec.compare === "modes" && where;
-    put(strip, line && h("span", { class: "tl-note" }, where),
-      h(line ? "code" : "span", { class: line ? "tl-line-code" : "tl-strip-name" }, title), says && h("span", { class: "tl-math" }, says),
-      why && h("span", { class: "tl-note" }, why), where && !line && h("span", { class: "tl-note tl-from" }, where));
+    put(strip, line && h("span.tl-note", where),
+      h(line ? "code" : "span", { class: line ? "tl-line-code" : "tl-strip-name" }, title), says && h("span.tl-math", says),
+      why && h("span.tl-note", why), where && !line && h("span.tl-note.tl-from", where));
     strip.hidden = !title;
   }
 

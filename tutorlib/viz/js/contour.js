@@ -1,6 +1,6 @@
 // The loss over two numbers: a picture, level lines, and the ways of the runs through it, with a marker at one frame.
 import { magnitude, NOT_FINITE } from "./colours.js";
-import { h, s } from "./dom.js";
+import { h, HIDDEN, s } from "./dom.js";
 import { short } from "./numbers.js";
 
 const [LEFT, TOP, WIDE, TALL] = [58, 8, 380, 270];
@@ -9,17 +9,17 @@ const [WIDTH, HEIGHT] = [LEFT + WIDE + 12, TOP + TALL + 38];
 /** {root, moveTo(frame)} of a spec's `contour`; `seek(frame)` is called for a click near the way. */
 export function contourView(contour, { title, label, seek }) {
   const place = placeIn(contour);
-  const marker = s("circle", { class: "tl-way-now", r: 6.5 });
-  const done = s("path", { class: "tl-way" });
+  const marker = s("circle.tl-way-now", { r: 6.5 });
+  const done = s("path.tl-way");
   const [own, second] = contour.ways;
   const spots = own.map(place);
-  const svg = s("svg", { class: "tl-contour", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label },
+  const svg = s("svg.tl-contour", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label },
     s("image", { x: LEFT, y: TOP, width: WIDE, height: TALL, href: picture(contour.picture), preserveAspectRatio: "none" }),
     s("svg", { x: LEFT, y: TOP, width: WIDE, height: TALL, viewBox: "0 0 1000 1000", preserveAspectRatio: "none" },
-      contour.levels.map(({ value, d }) => s("path", { class: "tl-level", d }, s("title", {}, short(value))))),
-    second && s("path", { class: "tl-way tl-way-second", d: wayPath(second, second.map(place)) }),
-    s("path", { class: "tl-way tl-way-all", d: wayPath(own, spots) }), done,
-    spots[0] && s("circle", { class: "tl-way-start", cx: spots[0][0], cy: spots[0][1], r: 5 }), marker, axes(contour));
+      contour.levels.map(({ value, d }) => s("path.tl-level", { d }, s("title", short(value))))),
+    second && s("path.tl-way.tl-way-second", { d: wayPath(second, second.map(place)) }),
+    s("path.tl-way.tl-way-all", { d: wayPath(own, spots) }), done,
+    spots[0] && s("circle.tl-way-start", { cx: spots[0][0], cy: spots[0][1], r: 5 }), marker, axes(contour));
   svg.addEventListener("click", (event) => {
     const { left, top, width } = svg.getBoundingClientRect();
     const at = [((event.clientX - left) / width) * WIDTH, ((event.clientY - top) / width) * WIDTH];
@@ -33,9 +33,9 @@ export function contourView(contour, { title, label, seek }) {
     marker.setAttribute("cx", spots[frame][0]);
     marker.setAttribute("cy", spots[frame][1]);
   };
-  const scale = h("div", { class: "tl-scale", "aria-hidden": "true" },
-    h("span", {}, short(contour.low, 3)), h("span", { class: "tl-ramp tl-ramp-loss" }), h("span", {}, short(contour.high, 3)));
-  return { root: h("figure", { class: "tl-figure tl-contour-box" }, h("figcaption", { class: "tl-note" }, title), svg, scale), moveTo };
+  const scale = h("div.tl-scale", HIDDEN,
+    h("span", short(contour.low, 3)), h("span.tl-ramp.tl-ramp-loss"), h("span", short(contour.high, 3)));
+  return { root: h("figure.tl-figure.tl-contour-box", h("figcaption.tl-note", title), svg, scale), moveTo };
 }
 
 /** A function from [x, y, branch] to pixels; null where the way has no number. */
@@ -71,7 +71,7 @@ function axes({ names, x, y }) {
   const word = (text, at, anchor, more = "") => s("text", { class: `tl-axis ${more}`, x: at[0], y: at[1], "text-anchor": anchor }, text);
   const below = TOP + TALL + 16;
   return [
-    s("rect", { class: "tl-frame", x: LEFT, y: TOP, width: WIDE, height: TALL }),
+    s("rect.tl-frame", { x: LEFT, y: TOP, width: WIDE, height: TALL }),
     word(short(x[0], 3), [LEFT, below], "start"), word(short(x[1], 3), [LEFT + WIDE, below], "end"),
     word(names[0], [LEFT + WIDE / 2, below + 14], "middle", "tl-axis-name"),
     word(short(y[0], 3), [LEFT - 7, TOP + TALL], "end"), word(short(y[1], 3), [LEFT - 7, TOP + 10], "end"),

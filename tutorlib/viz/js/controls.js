@@ -1,5 +1,5 @@
 // The controls both widgets are made of: buttons, the transport (step buttons with a slider), the status line.
-import { h, put } from "./dom.js";
+import { h, HIDDEN, put } from "./dom.js";
 import { icon } from "./icons.js";
 
 /** An icon button whose name, shown on hover too, is `label`; `key` is the shortcut beside it. */
@@ -16,7 +16,7 @@ export function setPressed(node, pressed) {
 
 /** A `role="toolbar"` in which ← and → move between the buttons. */
 export function toolbar(label, ...children) {
-  const bar = h("div", { class: "tl-toolbar", role: "toolbar", "aria-label": label }, ...children);
+  const bar = h("div.tl-toolbar", { role: "toolbar", "aria-label": label }, ...children);
   bar.addEventListener("keydown", (event) => {
     const direction = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!direction || event.target.tagName !== "BUTTON") return;
@@ -30,7 +30,7 @@ export function toolbar(label, ...children) {
 
 /** `<div role="status">`: `say(text)` shows a sentence and lets a screen reader speak it. */
 export function statusLine() {
-  const root = h("div", { class: "tl-status", role: "status", "aria-live": "polite" });
+  const root = h("div.tl-status", { role: "status", "aria-live": "polite" });
   return { root, say: (text) => root.textContent !== text && put(root, text) };
 }
 
@@ -49,7 +49,7 @@ export function transport(t, names, on, band) {
     type: "range", class: "tl-range", min: 0, step: 1, "aria-label": t(names.slider),
     oninput: () => on.seek(Number(range.value)),
   });
-  const count = h("span", { class: "tl-count", "aria-hidden": "true" });
+  const count = h("span.tl-count", HIDDEN);
   const speed = h("button", { type: "button", class: "tl-button tl-speed" });
   const showSpeed = (factor) => {
     const text = t("ui_speed_factor", { factor });
@@ -59,8 +59,8 @@ export function transport(t, names, on, band) {
   };
   speed.addEventListener("click", () => showSpeed(on.speed()));
   showSpeed(1);
-  const track = h("div", { class: "tl-track" }, range, band);
-  const root = h("div", { class: "tl-transport" }, first, back, play, forward, last, track, count, speed);
+  const track = h("div.tl-track", range, band);
+  const root = h("div.tl-transport", first, back, play, forward, last, track, count, speed);
   return {
     root,
     set({ position, max, spoken, shown }) {

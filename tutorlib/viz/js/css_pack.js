@@ -1,7 +1,7 @@
 // Style sheets repeat themselves: the build stores them with each frequent piece written once, and `unpack` undoes that.
 
 const LONGEST = 60;
-const ROUND = 8;
+const ROUND = 24;
 const encoder = new TextEncoder();
 const size = (text) => encoder.encode(text).length;
 

@@ -1,6 +1,14 @@
 // Makes elements. Text always becomes a text node or an attribute, so nothing a learner names can become markup.
 
+const HTML = "http://www.w3.org/1999/xhtml";
 const SVG = "http://www.w3.org/2000/svg";
+
+function make(namespace, kind, attributes, children) {
+  const [tag, ...classes] = kind.split(".");
+  const given = attributes?.constructor === Object;
+  const all = { class: classes.join(" ") || null, ...(given ? attributes : null) };
+  return fill(document.createElementNS(namespace, tag), all, given ? children : [attributes, ...children]);
+}
 
 function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
@@ -15,14 +23,17 @@ function fill(node, attributes, children) {
   return node;
 }
 
-/** An HTML element: `h("p", {class: "tl-note", onclick: f}, "text", child)`. */
-export function h(tag, attributes, ...children) {
-  return fill(document.createElement(tag), attributes, children);
+/** The attribute of what a screen reader skips. */
+export const HIDDEN = { "aria-hidden": "true" };
+
+/** An HTML element: `h("p.tl-note", { onclick: f }, "text", child)`; what follows a dot is a class, attributes may lack. */
+export function h(kind, attributes, ...children) {
+  return make(HTML, kind, attributes, children);
 }
 
 /** The same for an SVG element. */
-export function s(tag, attributes, ...children) {
-  return fill(document.createElementNS(SVG, tag), attributes, children);
+export function s(kind, attributes, ...children) {
+  return make(SVG, kind, attributes, children);
 }
 
 /** Replace everything inside `node`. */

@@ -3,7 +3,7 @@ import { h, s } from "./dom.js";
 
 const LOOK = `fill,fill-opacity,stroke,stroke-width,stroke-dasharray,stroke-linecap,stroke-opacity,opacity,font-size,
 font-weight,font-family,text-anchor,text-decoration,paint-order`.split(/,\s*/);
-const KEPT = "spec,messages,lang,theme,height,selected,step,predict,page,_esm".split(",");
+const KEPT = "spec,messages,lang,theme,height,selected,step,predict,collapsed,views,page,_esm".split(",");
 const SVG = "image/svg+xml";
 const MARGIN = 12;
 const PIXELS = 2;
@@ -37,7 +37,7 @@ async function toPng({ text, size }) {
 
 /** The page that `save_html` writes too: `page` is its template. */
 function pageOf(model, title) {
-  const safe = (text) => h("p", {}, text).innerHTML;
+  const safe = (text) => h("p", text).innerHTML;
   const traits = Object.fromEntries(KEPT.map((name) => [name, model.get(name)]));
   const filled = { lang: safe(traits.lang), title: safe(title), picture: "", traits: JSON.stringify(traits).replace(/</g, "\\u003c") };
   return traits.page.replace(/\{\{(\w+)\}\}/g, (_, name) => filled[name]);
@@ -55,11 +55,11 @@ export function exportPanel(model, t, svg, size, title) {
   const choice = (id, onclick) => h("button", { type: "button", class: "tl-word", onclick }, t(id));
   const picture = () => pictureOf(svg, size, paper());
   return [
-    h("h3", {}, t("ui_export")),
-    h("div", { class: "tl-links" },
+    h("h3", t("ui_export")),
+    h("div.tl-links", {},
       choice("ui_export_svg", () => save("svg", picture().text, SVG)),
       choice("ui_export_png", async () => save("png", await toPng(picture()), "image/png")),
       model.get("_esm") && choice("ui_export_html", () => save("html", pageOf(model, title), "text/html"))),
-    h("p", { class: "tl-note tl-say" }, t("ui_export_note")),
+    h("p.tl-note.tl-say", t("ui_export_note")),
   ];
 }

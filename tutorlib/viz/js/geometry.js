@@ -4,11 +4,11 @@ const r = (number) => Math.round(number * 10) / 10;
 
 /** A box with corners of radius `radius`, moved inwards by `inset`. */
 export function rounded([x, y, w, h], radius, inset = 0) {
-  const [x0, y0, x1, y1] = [x + inset, y + inset, x + w - inset, y + h - inset];
-  const a = Math.max(0, Math.min(radius - inset, (x1 - x0) / 2, (y1 - y0) / 2));
-  return `M${r(x0 + a)} ${r(y0)}H${r(x1 - a)}A${r(a)} ${r(a)} 0 0 1 ${r(x1)} ${r(y0 + a)}V${r(y1 - a)}` +
-    `A${r(a)} ${r(a)} 0 0 1 ${r(x1 - a)} ${r(y1)}H${r(x0 + a)}A${r(a)} ${r(a)} 0 0 1 ${r(x0)} ${r(y1 - a)}` +
-    `V${r(y0 + a)}A${r(a)} ${r(a)} 0 0 1 ${r(x0 + a)} ${r(y0)}Z`;
+  const [wide, tall] = [w - 2 * inset, h - 2 * inset];
+  const a = r(Math.max(0, Math.min(radius - inset, wide / 2, tall / 2)));
+  const turn = `a${a} ${a} 0 0 1`;
+  return `M${r(x + inset + a)} ${r(y + inset)}h${r(wide - 2 * a)}${turn} ${a} ${a}v${r(tall - 2 * a)}${turn} ${-a} ${a}` +
+    `h${r(2 * a - wide)}${turn} ${-a} ${-a}v${r(2 * a - tall)}${turn} ${a} ${-a}z`;
 }
 
 /** A box whose left and right ends are points. */
@@ -93,16 +93,17 @@ export function arrowhead({ tip: [x, y], from: [fx, fy] }, { size = 8, open = fa
   return open ? `M${left}L${r(x)} ${r(y)}L${right}` : `M${left}L${r(x)} ${r(y)}L${right}Z`;
 }
 
-/** The point half-way along a polyline: {at, level, room}; `room` is the length of the stretch that it lies on. */
+/** The point half-way along a polyline: {at, level, room, total}; `room` is the length of the stretch that it lies on. */
 export function middle(points) {
   const lengths = points.slice(1).map(([x, y], i) => Math.hypot(x - points[i][0], y - points[i][1]));
-  let left = lengths.reduce((sum, length) => sum + length, 0) / 2;
+  const total = lengths.reduce((sum, length) => sum + length, 0);
+  let left = total / 2;
   let i = 0;
   while (i < lengths.length - 1 && left > lengths[i]) left -= lengths[i++];
   const share = lengths[i] ? left / lengths[i] : 0;
   const [[x0, y0], [x1, y1]] = [points[i], points[i + 1]];
   const at = [x0 + (x1 - x0) * share, y0 + (y1 - y0) * share];
-  return { at, level: wayOf(points[i], points[i + 1]) === "level", room: lengths[i] };
+  return { at, level: wayOf(points[i], points[i + 1]) === "level", room: lengths[i], total };
 }
 
 /** A shape label in pieces [{text, kind}]: the axes in `marks` {axis: kind} stand alone, all else has the kind "". */

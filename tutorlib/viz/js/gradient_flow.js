@@ -17,43 +17,43 @@ export function flowPlot(spec, step, selected, log, t, on) {
   const ratioX = NAME + FLOW + GAP;
   const bottom = HEAD + ROW * spec.layers.length;
   const width = ratioX + RATIO + 16;
-  return s("svg", { class: "tl-plot-svg", viewBox: `0 0 ${width} ${bottom + FOOT}`, "aria-hidden": "true" },
+  return s("svg.tl-plot-svg", { viewBox: `0 0 ${width} ${bottom + FOOT}`, "aria-hidden": "true" },
     rowsOf(spec, selected, { top: HEAD, height: ROW, width, name: NAME }, on),
     log && [
       band(NAME, x(spec.bands.tiny), bottom, t("ui_band_tiny"), "start"),
       band(x(spec.bands.huge), NAME + FLOW, bottom, t("ui_band_huge"), "end"),
     ],
     ticks(flow.ticks, NAME, FLOW, bottom),
-    s("text", { class: "tl-axis tl-axis-name", x: NAME + FLOW / 2, y: bottom + 34, "text-anchor": "middle" }, "|g|"),
-    s("text", { class: "tl-axis tl-axis-name", x: NAME, y: 16 }, t("ui_gradient_sizes")),
-    s("text", { class: "tl-axis tl-axis-name", x: ratioX, y: 16 }, "‖Δw‖ / ‖w‖"),
+    s("text.tl-axis.tl-axis-name", { x: NAME + FLOW / 2, y: bottom + 34, "text-anchor": "middle" }, "|g|"),
+    s("text.tl-axis.tl-axis-name", { x: NAME, y: 16 }, t("ui_gradient_sizes")),
+    s("text.tl-axis.tl-axis-name", { x: ratioX, y: 16 }, "‖Δw‖ / ‖w‖"),
     ticks(share.ticks, ratioX, RATIO, bottom),
     guide(ratioX + RATIO * share.place(spec.bands.guide), bottom, short(spec.bands.guide)),
     cells.map((cell, row) => [
       ...box(cell, x, HEAD + row * ROW, spec.bands, t),
-      cell.ratio > 0 && s("circle", { class: "tl-ratio-dot", cx: ratioX + RATIO * share.place(cell.ratio), cy: HEAD + row * ROW + ROW / 2, r: 4.5 }),
+      cell.ratio > 0 && s("circle.tl-ratio-dot", { cx: ratioX + RATIO * share.place(cell.ratio), cy: HEAD + row * ROW + ROW / 2, r: 4.5 }),
     ]));
 }
 
 function ticks(marks, left, wide, bottom) {
   return marks.map(([share, text]) => [
-    s("path", { class: "tl-grid", d: `M${left + share * wide} ${HEAD}V${bottom}` }),
-    s("text", { class: "tl-axis", x: left + share * wide, y: bottom + 16, "text-anchor": "middle" }, text),
+    s("path.tl-grid", { d: `M${left + share * wide} ${HEAD}V${bottom}` }),
+    s("text.tl-axis", { x: left + share * wide, y: bottom + 16, "text-anchor": "middle" }, text),
   ]);
 }
 
 function band(from, to, bottom, text, anchor) {
   if (to - from < 1) return null;
   return [
-    s("rect", { class: "tl-band", x: from, y: HEAD, width: to - from, height: bottom - HEAD }),
-    s("text", { class: "tl-axis tl-warning", x: anchor === "start" ? from : to, y: HEAD - 7, "text-anchor": anchor }, text),
+    s("rect.tl-band", { x: from, y: HEAD, width: to - from, height: bottom - HEAD }),
+    s("text.tl-axis.tl-warning", { x: anchor === "start" ? from : to, y: HEAD - 7, "text-anchor": anchor }, text),
   ];
 }
 
 function guide(x, bottom, text) {
   return [
-    s("path", { class: "tl-guide", d: `M${x} ${HEAD - 4}V${bottom}` }),
-    s("text", { class: "tl-axis", x, y: HEAD - 8, "text-anchor": "middle" }, text),
+    s("path.tl-guide", { d: `M${x} ${HEAD - 4}V${bottom}` }),
+    s("text.tl-axis", { x, y: HEAD - 8, "text-anchor": "middle" }, text),
   ];
 }
 
@@ -61,8 +61,8 @@ function box(cell, x, y, bands, t) {
   const middle = y + ROW / 2;
   if (cell.norm === null) {
     return [
-      s("rect", { class: "tl-missing", x: NAME + 1, y: y + 7, width: FLOW - 2, height: ROW - 14 }),
-      s("text", { class: "tl-why", x: NAME + 10, y: middle + 4 }, shortened(cell.why, 56), s("title", {}, cell.why)),
+      s("rect.tl-missing", { x: NAME + 1, y: y + 7, width: FLOW - 2, height: ROW - 14 }),
+      s("text.tl-why", { x: NAME + 10, y: middle + 4 }, shortened(cell.why, 56), s("title", cell.why)),
     ];
   }
   const verdict = verdictOf(cell, bands);
@@ -70,11 +70,11 @@ function box(cell, x, y, bands, t) {
   const [least, lower, median, upper, most] = cell.q.map(x);
   return [
     ...(cell.q.length ? [
-      s("path", { class: "tl-whisker", d: `M${least} ${middle}H${most}M${least} ${middle - 4}v8M${most} ${middle - 4}v8` }),
+      s("path.tl-whisker", { d: `M${least} ${middle}H${most}M${least} ${middle - 4}v8M${most} ${middle - 4}v8` }),
       s("rect", { class: `tl-box tl-box-${verdict}`, x: lower, y: y + 7, width: Math.max(1.5, upper - lower), height: ROW - 14 }),
-      s("path", { class: "tl-median", d: `M${median} ${y + 5}V${y + ROW - 5}` }),
+      s("path.tl-median", { d: `M${median} ${y + 5}V${y + ROW - 5}` }),
     ] : []),
-    words && s("text", { class: "tl-axis tl-warning tl-bad", x: NAME + FLOW - 6, y: middle + 4, "text-anchor": "end" }, `! ${words}`),
+    words && s("text.tl-axis.tl-warning.tl-bad", { x: NAME + FLOW - 6, y: middle + 4, "text-anchor": "end" }, `! ${words}`),
   ];
 }
 

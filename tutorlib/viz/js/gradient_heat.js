@@ -15,12 +15,12 @@ export function heatPlot(spec, step, selected, log, t, on) {
   const bottom = HEAD + ROW * spec.layers.length;
   const chart = bottom + 58;
   const width = NAME + WIDE + RIGHT;
-  const svg = s("svg", { class: "tl-plot-svg", viewBox: `0 0 ${width} ${chart + RATIO + 26}`, "aria-hidden": "true" },
+  const svg = s("svg.tl-plot-svg", { viewBox: `0 0 ${width} ${chart + RATIO + 26}`, "aria-hidden": "true" },
     rowsOf(spec, selected, { top: HEAD, height: ROW, width, name: NAME }, on),
-    s("text", { class: "tl-axis tl-axis-name", x: NAME, y: 16 }, t("ui_gradient_heat")),
+    s("text.tl-axis.tl-axis-name", { x: NAME, y: 16 }, t("ui_gradient_heat")),
     spec.layers.map(({ id }, row) => spec.cells[id].every((cell) => cell.norm === null) && noneRow(HEAD + row * ROW, t)),
     spec.layers.map(({ id }, row) => spec.cells[id].map((cell, at) => heatCell(cell, NAME + at * column, HEAD + row * ROW + 2, column, scale))),
-    s("rect", { class: "tl-now", x: NAME + step * column, y: HEAD - 2, width: Math.max(2, column), height: bottom - HEAD + 4 }),
+    s("rect.tl-now", { x: NAME + step * column, y: HEAD - 2, width: Math.max(2, column), height: bottom - HEAD + 4 }),
     ends(spec, bottom + 15), legend(scale, bottom + 22), ratioChart(spec, selected, step, chart, t));
   svg.addEventListener("click", (event) => {
     const { left, top, width: shown } = svg.getBoundingClientRect();
@@ -29,7 +29,7 @@ export function heatPlot(spec, step, selected, log, t, on) {
     const row = Math.floor(((event.clientY - top) * scaled - HEAD) / ROW);
     if (at >= 0 && at < total) on.visit(spec.layers[row]?.id ?? selected, at);
   });
-  return h("div", {}, svg);
+  return h("div", svg);
 }
 
 function heatCell(cell, x, y, wide, scale) {
@@ -37,8 +37,8 @@ function heatCell(cell, x, y, wide, scale) {
   const [w, tall] = [Math.max(0.6, wide - (wide > 5 ? 1 : 0)), ROW - 4];
   if (!Number.isFinite(Number(cell.norm))) {
     return [
-      s("rect", { class: "tl-heat-bad", x, y, width: w, height: tall }),
-      s("path", { class: "tl-heat-cross", d: `M${x} ${y + tall}L${x + w} ${y}` }),
+      s("rect.tl-heat-bad", { x, y, width: w, height: tall }),
+      s("path.tl-heat-cross", { d: `M${x} ${y + tall}L${x + w} ${y}` }),
     ];
   }
   return s("rect", { x, y, width: w, height: tall, fill: `rgb(${magnitude(scale.share(Number(cell.norm))).join(" ")})` });
@@ -47,15 +47,15 @@ function heatCell(cell, x, y, wide, scale) {
 /** A layer that never had a gradient. */
 function noneRow(y, t) {
   return [
-    s("rect", { class: "tl-missing", x: NAME, y: y + 4, width: WIDE, height: ROW - 8 }),
-    s("text", { class: "tl-axis", x: NAME + 10, y: y + ROW / 2 + 4 }, t("ui_gradient_none")),
+    s("rect.tl-missing", { x: NAME, y: y + 4, width: WIDE, height: ROW - 8 }),
+    s("text.tl-axis", { x: NAME + 10, y: y + ROW / 2 + 4 }, t("ui_gradient_none")),
   ];
 }
 
 function ends(spec, y) {
   return [
-    s("text", { class: "tl-axis", x: NAME, y }, spec.steps[0].update),
-    s("text", { class: "tl-axis", x: NAME + WIDE, y, "text-anchor": "end" }, spec.steps.at(-1).update),
+    s("text.tl-axis", { x: NAME, y }, spec.steps[0].update),
+    s("text.tl-axis", { x: NAME + WIDE, y, "text-anchor": "end" }, spec.steps.at(-1).update),
   ];
 }
 
@@ -66,8 +66,8 @@ function legend(scale, y) {
     Array.from({ length: parts }, (_, i) => s("rect", {
       x: left + i * piece, y: y - 16, width: piece + 0.3, height: 9, fill: `rgb(${magnitude(i / (parts - 1)).join(" ")})`,
     })),
-    s("text", { class: "tl-axis", x: left - 6, y: y - 7, "text-anchor": "end" }, `‖g‖ ${short(scale.low, 2)}`),
-    s("text", { class: "tl-axis", x: left + wide + 6, y: y - 7 }, short(scale.high, 2)),
+    s("text.tl-axis", { x: left - 6, y: y - 7, "text-anchor": "end" }, `‖g‖ ${short(scale.low, 2)}`),
+    s("text.tl-axis", { x: left + wide + 6, y: y - 7 }, short(scale.high, 2)),
   ];
 }
 
@@ -80,13 +80,13 @@ function ratioChart(spec, selected, step, top, t) {
   const y = (ratio) => top + RATIO * (1 - place(ratio));
   const d = ratios.map((ratio, at) => (ratio === null ? "" : `${at && ratios[at - 1] !== null ? "L" : "M"}${x(at)} ${y(ratio)}h.01`)).join("");
   return [
-    s("text", { class: "tl-axis tl-axis-name", x: NAME, y: top - 10 }, t("ui_gradient_ratio", { name: layer.name })),
+    s("text.tl-axis.tl-axis-name", { x: NAME, y: top - 10 }, t("ui_gradient_ratio", { name: layer.name })),
     ticks.map(([share, text]) => [
-      s("path", { class: "tl-grid", d: `M${NAME} ${top + RATIO * (1 - share)}h${WIDE}` }),
-      s("text", { class: "tl-axis", x: NAME - 8, y: top + RATIO * (1 - share) + 4, "text-anchor": "end" }, text),
+      s("path.tl-grid", { d: `M${NAME} ${top + RATIO * (1 - share)}h${WIDE}` }),
+      s("text.tl-axis", { x: NAME - 8, y: top + RATIO * (1 - share) + 4, "text-anchor": "end" }, text),
     ]),
-    s("path", { class: "tl-guide", d: `M${NAME} ${y(spec.bands.guide)}h${WIDE}` }),
-    s("path", { class: "tl-ratio-line", d }),
-    ratios[step] !== null && s("circle", { class: "tl-ratio-dot", cx: x(step), cy: y(ratios[step]), r: 4.5 }),
+    s("path.tl-guide", { d: `M${NAME} ${y(spec.bands.guide)}h${WIDE}` }),
+    s("path.tl-ratio-line", { d }),
+    ratios[step] !== null && s("circle.tl-ratio-dot", { cx: x(step), cy: y(ratios[step]), r: 4.5 }),
   ];
 }

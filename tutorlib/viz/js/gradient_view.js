@@ -11,6 +11,7 @@ import { histogram } from "./histogram.js";
 import { guardKeys, leaveToCell } from "./keyguard.js";
 import { joinLink, placeOf } from "./links.js";
 import { translator } from "./messages.js";
+import "./more_icons.js";
 import { hidePaired } from "./paired_output.js";
 import { makePlayer } from "./player.js";
 import { keepFocus, makeShell, sidePanel } from "./shell.js";
@@ -68,7 +69,7 @@ function buildView({ model, t, shell, sync, choices, link }, startStep, startSel
   const last = spec.steps.length - 1;
   const ids = spec.layers.map((layer) => layer.id);
   if (last < 0 || !ids.length) {
-    root.replaceChildren(root.firstChild, h("p", { class: "tl-empty" }, spec.summary));
+    root.replaceChildren(root.firstChild, h("p.tl-empty", spec.summary));
     root.dataset.tlReady = "true";
     const nothing = () => {};
     return { atEnd: true, step: 0, selected: "", moveTo: nothing, select: nothing, plot: nothing, hear: nothing, setHeight: nothing, stop: nothing };
@@ -77,8 +78,8 @@ function buildView({ model, t, shell, sync, choices, link }, startStep, startSel
   let selected = ids.includes(startSelected) ? startSelected : ids[0];
   let shown = model.get("view") in PLOTS ? model.get("view") : "flow";
 
-  const plot = h("div", { class: "tl-plot", role: "img", tabindex: "0" });
-  const table = h("div", { class: "tl-scroll tl-table-box", tabindex: "0", role: "region", "aria-label": t("ui_gradient_numbers"), hidden: true });
+  const plot = h("div.tl-plot", { role: "img", tabindex: "0" });
+  const table = h("div.tl-scroll.tl-table-box", { tabindex: "0", role: "region", "aria-label": t("ui_gradient_numbers"), hidden: true });
   const player = makePlayer(() => moveTo(at >= last ? 0 : at + 1), (playing) => scrubber.playing(playing));
   const scrubber = transport(t, NAMES, {
     first: () => jump(0), back: () => jump(at - 1), forward: () => jump(at + 1), last: () => jump(last),
@@ -91,10 +92,10 @@ function buildView({ model, t, shell, sync, choices, link }, startStep, startSel
   const helpButton = button("help", t("ui_help"), toggleHelp, { key: "?", pressed: false });
   const panel = sidePanel(t, (name) => setPressed(helpButton, name === "help"));
   panel.close();
-  const bar = toolbar(t("ui_toolbar"), h("div", { class: "tl-summary tl-note" }, spec.summary ?? ""),
-    h("div", { class: "tl-tools" }, Object.values(plotButtons), logButton, tableButton, helpButton));
-  const body = h("div", { class: "tl-body" }, plot, table, panel.root);
-  root.replaceChildren(root.firstChild, bar, body, h("div", { class: "tl-foot" }, scrubber.root), status.root);
+  const bar = toolbar(t("ui_toolbar"), h("div.tl-summary.tl-note", spec.summary ?? ""),
+    h("div.tl-tools", Object.values(plotButtons), logButton, tableButton, helpButton));
+  const body = h("div.tl-body", plot, table, panel.root);
+  root.replaceChildren(root.firstChild, bar, body, h("div.tl-foot", scrubber.root), status.root);
 
   const layer = () => spec.layers.find(({ id }) => id === selected);
 
@@ -114,13 +115,13 @@ function buildView({ model, t, shell, sync, choices, link }, startStep, startSel
 
   function histogramPlot() {
     const cell = spec.cells[selected][at];
-    const title = h("h3", {}, layer().name, h("span", { class: "tl-note" }, t("ui_gradient_of_update", { update: spec.steps[at].update })));
-    if (cell.norm === null) return [title, h("p", { class: "tl-missing-note" }, cell.why)];
+    const title = h("h3", layer().name, h("span.tl-note", t("ui_gradient_of_update", { update: spec.steps[at].update })));
+    if (cell.norm === null) return [title, h("p.tl-missing-note", cell.why)];
     const { hist, ticks } = gradient.histogramOf(layer(), cell);
     const before = at > 0 ? spec.cells[selected][at - 1].counts : null;
     return [
       title, histogram(hist, t, { width: 620, height: 240, ticks, before: before ? { counts: before } : undefined, label: layer().name }),
-      h("p", { class: "tl-note" }, t(before ? "ui_gradient_bins_before" : "ui_gradient_bins")),
+      h("p.tl-note", t(before ? "ui_gradient_bins_before" : "ui_gradient_bins")),
     ];
   }
 

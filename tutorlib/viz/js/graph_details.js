@@ -1,6 +1,6 @@
 // The details of one node: what it is, its value and gradient at the shown step, its formula, the line that made it.
 import { button } from "./controls.js";
-import { h } from "./dom.js";
+import { h, HIDDEN } from "./dom.js";
 import { accumulation } from "./formula_strip.js";
 import { faultPath, spreadOf } from "./graph_path.js";
 import { math } from "./math.js";
@@ -29,14 +29,14 @@ export function detailsOf(index, id, step, t, go, way) {
 }
 
 function section(title, ...children) {
-  return h("section", { class: "tl-section" }, h("h4", {}, title), ...children);
+  return h("section.tl-section", h("h4", title), ...children);
 }
 
 function heading(node, t) {
   const title = node.name ?? node.label ?? node.id;
   return h("header", { class: `tl-node-head tl-k-${node.kind}` },
-    h("span", { class: "tl-chip", "aria-hidden": "true" }, node.letter || node.op || "·"),
-    h("div", {}, h("h3", { title }, title), h("p", { class: "tl-note" }, kindText(node, t))));
+    h("span.tl-chip", HIDDEN, node.letter || node.op || "·"),
+    h("div", h("h3", { title }, title), h("p.tl-note", kindText(node, t))));
 }
 
 function kindText(node, t) {
@@ -49,7 +49,7 @@ function facts(node, t) {
     ["ui_shape", shapeText(node.shape) || "–"], ["ui_dtype", node.dtype], ["ui_device", node.device],
     ["ui_scope", node.scope],
   ].filter(([, text]) => text);
-  return h("dl", { class: "tl-facts" }, rows.map(([id, text]) => h("div", {}, h("dt", {}, t(id)), h("dd", {}, text))));
+  return h("dl.tl-facts", rows.map(([id, text]) => h("div", h("dt", t(id)), h("dd", text))));
 }
 
 function valueSection(index, id, step, t) {
@@ -57,7 +57,7 @@ function valueSection(index, id, step, t) {
   if (value) return section(t("ui_value"), ...valueView(value, t));
   const later = stateOf(index, id, step) === "future";
   const why = index.nodes.get(id).note || t(later ? "ui_value_later" : "ui_value_none");
-  return section(t("ui_value"), h("p", { class: "tl-note" }, why));
+  return section(t("ui_value"), h("p.tl-note", why));
 }
 
 function gradientSection(index, id, step, t, go) {
@@ -77,7 +77,7 @@ function gradientSection(index, id, step, t, go) {
   }
   if (node.kind === "constant") return null;
   const why = gradient.state === "later" ? "ui_gradient_later" : "ui_gradient_none";
-  return section(t("ui_gradient"), h("p", { class: "tl-note" }, t(why)));
+  return section(t("ui_gradient"), h("p.tl-note", t(why)));
 }
 
 /** Why the gradient of a node is zero, missing or not finite; a gradient node tells of the node that it belongs to. */
@@ -85,7 +85,7 @@ function whySection(index, id, step, t, go, way) {
   const of = gradientOf(index.nodes.get(id)) ?? id;
   const why = index.nodes.get(of)?.why;
   if (!why || gradientAt(index, of, step).state === "later") return null;
-  return section(t(`ui_why_${why.verdict}`), why.text.map((line) => h("p", { class: "tl-say" }, line)),
+  return section(t(`ui_why_${why.verdict}`), why.text.map((line) => h("p.tl-say", line)),
     links(index, why.causes, go), wayButton(why.path, t, way));
 }
 
@@ -95,7 +95,7 @@ function faultSection(index, id, step, t, go, way) {
   if (!fault || !isBad(index.spec.values[valueAt(index, id, step)])) return null;
   const { text, inputs } = index.nodes.get(fault.origin).fault;
   const own = fault.origin === id;
-  return section(t(own ? "ui_fault_here" : "ui_fault_from"), h("p", { class: "tl-say" }, text),
+  return section(t(own ? "ui_fault_here" : "ui_fault_from"), h("p.tl-say", text),
     links(index, own ? inputs : [fault.origin], go), wayButton(own ? spreadOf(index, id) : faultPath(index, id), t, way));
 }
 
@@ -108,15 +108,15 @@ function wayButton(ids, t, way) {
 function formulaSection(index, node, step, t) {
   const event = index.trace[index.events.get(node.id)?.findLast((at) => at < step)];
   const made = node.kind === "gradient" && event?.formula && !node.formula
-    && [h("p", { class: "tl-formula" }, event.formula), event.parts && accumulation(index, event, t)];
+    && [h("p.tl-formula", event.formula), event.parts && accumulation(index, event, t)];
   if (made) return section(t("ui_formula"), made);
   if (!node.formula) return null;
   const { forward, backward, names } = node.formula;
   const trees = names && index.spec.math?.[node.op];
-  const line = (text, tree) => text && h("div", { class: "tl-formula" }, tree && math(tree, names, text), h("p", { class: tree ? "tl-note" : null }, text));
+  const line = (text, tree) => text && h("div.tl-formula", tree && math(tree, names, text), h("p", { class: tree ? "tl-note" : null }, text));
   return [
     section(t("ui_formula"), line(forward, trees?.forward)),
-    backward?.length > 0 && section(t("ui_derivative"), h("div", { class: "tl-backward" }, backward.map((text, i) => line(text, trees?.backward[i])))),
+    backward?.length > 0 && section(t("ui_derivative"), h("div.tl-backward", backward.map((text, i) => line(text, trees?.backward[i])))),
   ];
 }
 
@@ -125,9 +125,9 @@ function sourceSection(node, t) {
   if (!src) return null;
   const lines = src.context?.length ? src.context : [src.text];
   const at = src.context?.length ? src.at : 0;
-  const code = h("pre", { class: "tl-code tl-scroll", tabindex: "0", "aria-label": t("ui_source") },
+  const code = h("pre.tl-code.tl-scroll", { tabindex: "0", "aria-label": t("ui_source") },
     lines.map((line, i) => h("span", { class: i === at ? "tl-here" : null }, line || " ", "\n")));
-  const copied = h("span", { class: "tl-note", role: "status" });
+  const copied = h("span.tl-note", { role: "status" });
   const copy = button("copy", t("ui_copy"), async () => {
     try {
       await navigator.clipboard.writeText(`${src.where}  ${src.text}`);
@@ -136,19 +136,19 @@ function sourceSection(node, t) {
       copied.textContent = t("ui_copy_failed");
     }
   });
-  return section(t("ui_source"), h("div", { class: "tl-row" }, h("span", { class: "tl-where" }, src.where), copied, copy), code);
+  return section(t("ui_source"), h("div.tl-row", h("span.tl-where", src.where), copied, copy), code);
 }
 
 function link(index, id, go) {
   const node = index.nodes.get(id);
   const name = node.name && node.op ? `${node.name} · ${node.op}` : node.label || node.name || id;
   return h("button", { type: "button", class: `tl-link tl-k-${node.kind}`, onclick: () => go(id) },
-    h("span", { class: "tl-dot", "aria-hidden": "true" }), name);
+    h("span.tl-dot", HIDDEN), name);
 }
 
 function links(index, ids, go) {
   const known = [...new Set(ids)].filter((id) => index.nodes.has(id));
-  return known.length > 0 && h("div", { class: "tl-links" }, known.map((id) => link(index, id, go)));
+  return known.length > 0 && h("div.tl-links", known.map((id) => link(index, id, go)));
 }
 
 function linkSection(index, edges, end, title, go) {

@@ -20,15 +20,15 @@ export function drawEdge(edge, points) {
   const curve = smooth(points);
   const size = edge.kind === "update" ? 10 : edge.kind === "saved" ? 6 : 8;
   const open = OPEN.has(edge.kind);
-  const { at: [x, y], level, room } = middle(points);
+  const { at: [x, y], level, room, total } = middle(points);
   const place = level
     ? { x, y: y - 5, "text-anchor": "middle" }
     : { x: x + 5, y: y + 3.5 };
-  const label = labelled(edge) && (edge.wrong || !level || room > edge.label.length * LETTER)
-    ? s("text", { class: "tl-edge-label", "font-size": SIZE, ...place },
+  const label = labelled(edge) && (edge.wrong || (level ? room : total - 12) > edge.label.length * LETTER)
+    ? s("text.tl-edge-label", { "font-size": SIZE, ...place },
         labelParts(edge.label, marksOf(edge)).map(({ text, kind }) => s("tspan", { class: kind || null }, text)))
     : null;
   return s("g", { class: `tl-edge tl-e-${edge.kind}${edge.wrong ? " tl-misfit" : ""}`, "data-edge": edge.id, "aria-hidden": "true" },
-    s("path", { class: "tl-line", d: curve.d }),
+    s("path.tl-line", { d: curve.d }),
     s("path", { class: open ? "tl-head tl-open" : "tl-head", d: arrowhead(curve, { size, open }) }), label);
 }

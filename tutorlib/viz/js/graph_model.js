@@ -1,32 +1,23 @@
 // Everything the graph view knows about its spec before it draws: neighbours, ranks, states at a step, search. Pure.
+import { foldSpec } from "./graph_fold.js";
 import { shapeText } from "./numbers.js";
 
-const RANK_TOLERANCE = 6;
-
-/** Lookup tables over a spec, built once. */
-export function indexGraph(spec) {
+/** Lookup tables over a spec as `view` folds it, built once; `index.spec` is what is seen. */
+export function indexGraph(whole, view = whole) {
+  const spec = foldSpec(whole, view);
   const nodes = new Map(spec.graph.nodes.map((node) => [node.id, node]));
-  const producers = new Map();
-  const consumers = new Map();
-  const gradients = new Map();
-  const updates = new Map();
-  for (const id of nodes.keys()) for (const map of [producers, consumers]) map.set(id, []);
-  for (const edge of spec.graph.edges) {
-    producers.get(edge.t)?.push(edge);
-    consumers.get(edge.s)?.push(edge);
-  }
-  for (const node of nodes.values()) {
-    const of = gradientOf(node);
-    if (of) append(gradients, of, node.id);
-    if (node.update_of) append(updates, node.update_of, node.id);
-  }
+  const { nodes: seen, edges } = spec.graph;
   const trace = spec.trace ?? [];
-  const events = new Map();
-  trace.forEach((event, at) => append(events, event.node, at));
+  const id = (node) => node.id;
   return {
-    spec, nodes, producers, consumers, gradients, updates, trace, events,
-    order: spec.graph.nodes.map((node) => node.id),
-    ranks: ranksOf(spec.layout?.nodes ?? {}),
+    spec, nodes, trace,
+    producers: grouped(edges, (edge) => edge.t),
+    consumers: grouped(edges, (edge) => edge.s),
+    gradients: grouped(seen, gradientOf, id),
+    updates: grouped(seen, (node) => node.update_of, id),
+    events: grouped(trace, (event) => event.node, (_, at) => at),
+    order: seen.map(id),
+    ranks: new Map((spec.rows ?? []).flatMap((row) => row.map((name) => [name, row]))),
     phases: phasesOf(trace),
   };
 }
@@ -34,27 +25,15 @@ export function indexGraph(spec) {
 /** The id of the variable whose gradient a node holds; an op of a symbolic gradient may stand for none. */
 export const gradientOf = (node) => node.target ?? (node.op ? null : node.grad_of);
 
-function append(map, key, value) {
-  if (!map.has(key)) map.set(key, []);
-  map.get(key).push(value);
-}
-
-function ranksOf(boxes) {
-  const middles = Object.entries(boxes).map(([id, [x, y, w, h]]) => ({ id, x: x + w / 2, y: y + h / 2 }));
-  middles.sort((a, b) => a.y - b.y || a.x - b.x);
-  const ranks = [];
-  for (const node of middles) {
-    const rank = ranks.at(-1);
-    if (rank && node.y - rank.y <= RANK_TOLERANCE) rank.members.push(node);
-    else ranks.push({ y: node.y, members: [node] });
-  }
-  const rankOf = new Map();
-  for (const { members } of ranks) {
-    members.sort((a, b) => a.x - b.x);
-    const ids = members.map((node) => node.id);
-    for (const id of ids) rankOf.set(id, ids);
-  }
-  return rankOf;
+/** A map from `key(item)` to the list of `value(item)` of all items. */
+function grouped(items, key, value = (item) => item) {
+  const map = new Map();
+  items.forEach((item, at) => {
+    const name = key(item);
+    if (!map.has(name)) map.set(name, []);
+    map.get(name).push(value(item, at));
+  });
+  return map;
 }
 
 /** Runs of equal phase: [{phase, from, to}], events `from` up to but without `to`. */
@@ -91,6 +70,7 @@ export function stateOf(index, id, step) {
 export function valueAt(index, id, step) {
   if (index.asked === id) return "?";
   const node = index.nodes.get(id);
+  if (node.fold) return null;
   const own = latest(index, id, step);
   if (own !== undefined) return index.trace[own].value ?? node.value ?? null;
   if (index.events.has(id)) return null;
@@ -125,6 +105,15 @@ export function isBad(value) {
   return Boolean(value?.stats && (value.stats.nan > 0 || value.stats.inf > 0));
 }
 
+/** Whether a node, or anything in a folded scope, holds NaN or inf at this step. */
+export function isBadAt(index, id, step) {
+  const node = index.nodes.get(id);
+  const bad = (key) => isBad(index.spec.values[key]);
+  if (node.kind === "error") return true;
+  if (!node.fold) return bad(valueAt(index, id, step));
+  return Boolean(index.events.get(id)?.some((at) => at < step && bad(index.trace[at].value)));
+}
+
 /** The step that shows the first event of a phase after `step`, else the first of all; null when there is none. */
 export function phaseStep(index, phase, step) {
   const starts = index.phases.filter((run) => run.phase === phase).map((run) => run.from + 1);
@@ -146,9 +135,7 @@ export function searchNodes(index, query) {
 
 /** Ids of nodes that hold NaN or inf at this step, in order. */
 export function badNodes(index, step) {
-  return index.order.filter(
-    (id) => index.nodes.get(id).kind === "error" || isBad(index.spec.values[valueAt(index, id, step)]),
-  );
+  return index.order.filter((id) => isBadAt(index, id, step));
 }
 
 /** Where an arrow key leads: "down" to a consumer, "up" to a producer, "left"/"right" in the rank. Null at an end. */
@@ -159,12 +146,19 @@ export function neighbour(index, id, direction, cameFrom = null) {
   }
   const edges = direction === "down" ? index.consumers.get(id) : index.producers.get(id);
   const ends = (edges ?? []).map((edge) => (direction === "down" ? edge.t : edge.s));
-  return ends.includes(cameFrom) ? cameFrom : ends[0] ?? null;
+  if (ends.length) return ends.includes(cameFrom) ? cameFrom : ends[0];
+  return throughTitle(index, index.nodes.get(id), direction);
+}
+
+/** From a node without producers up to the title of its scope, and from a title down into the scope. */
+function throughTitle({ order, nodes }, node, direction) {
+  return order.find((id) => (direction === "up" ? nodes.get(id).open && nodes.get(id).fold === node.scope
+    : node.open && nodes.get(id).scope === node.fold)) ?? null;
 }
 
 /** Level, position and size of its set for each tree item, as ARIA wants them. */
 export function treePositions(index) {
-  const levels = index.spec.graph.levels ?? {};
+  const levels = index.spec.levels ?? {};
   const counts = new Map();
   const positions = index.order.map((id) => {
     const level = levels[id] ?? 1;

@@ -1,5 +1,5 @@
 // Draws one node: the outline of its role, its letter and name, its type, and the value it holds at the shown step.
-import { s } from "./dom.js";
+import { HIDDEN, s } from "./dom.js";
 import { fitText, hexagon, rounded, sharedMarks } from "./geometry.js";
 import { heatmapUrl } from "./heatmap.js";
 import { shapeText, short } from "./numbers.js";
@@ -20,6 +20,7 @@ function outline(kind, box) {
   const line = (d) => s("path", { d, class: "tl-mark" });
   if (kind === "shared") return [shape(rounded(box, 3)), line(sharedMarks(box))];
   if (kind === "gradient" || kind === "update") return [shape(hexagon(box))];
+  if (kind === "scope") return [shape(rounded([x + 4, y + 4, w - 4, h - 4], pill)), shape(rounded([x, y, w - 4, h - 4], pill))];
   if (kind === "output") return [shape(rounded(box, pill)), line(rounded(box, pill, 3.5))];
   if (kind === "error") return [shape(rounded(box, 4)), line(rounded(box, 4, 4))];
   if (kind === "input" || kind === "constant") return [shape(rounded([x, y, w, h], 3))];
@@ -57,19 +58,20 @@ export function drawNode(node, box, { id, place, hatch }) {
   const { letter, label } = faceName(node);
   const fitsFar = label.length * FAR_SIZE * 0.56 < w;
   const name = text(middle, at(0), NAME_SIZE, fitsFar ? "tl-name tl-short" : "tl-name");
-  if (letter) name.append(s("tspan", { class: "tl-letter", "font-size": TYPE_SIZE + 1 }, letter), " ");
+  if (letter) name.append(s("tspan.tl-letter", { "font-size": TYPE_SIZE + 1 }, letter), " ");
   name.append(fitText(label, room - (letter ? (letter.length + 1) * NAME_SIZE * 0.6 : 0), NAME_SIZE));
-  const type = [node.dtype, shapeText(node.shape)].filter(Boolean).join(" ");
+  const type = node.type || [node.dtype, shapeText(node.shape)].filter(Boolean).join(" ");
   const lines = [name];
-  if (h >= 40) lines.push(text(middle, at(1), TYPE_SIZE, "tl-type", fitText(type, waist, TYPE_SIZE)));
-  const face = s("g", { class: "tl-face", "aria-hidden": "true" }, ...lines);
-  const alert = s("path", { class: "tl-alert", d: rounded(box, 6), fill: `url(#${hatch})` });
-  const badge = s("g", { class: "tl-badge", "aria-hidden": "true" },
+  if (h >= 40 && type) lines.push(text(middle, at(1), TYPE_SIZE, "tl-type", fitText(type, waist, TYPE_SIZE)));
+  const face = s("g.tl-face", HIDDEN, ...lines);
+  const alert = s("path.tl-alert", { d: rounded(box, 6), fill: `url(#${hatch})` });
+  const badge = s("g.tl-badge", HIDDEN,
     s("circle", { cx: x + w - 4, cy: y + 4, r: 9 }), s("text", { x: x + w - 4, y: y + 8.4, "text-anchor": "middle" }, "!"));
   // The tree item holds no visible text itself, else its spoken name would have to repeat that text word for word.
   const item = s("path", {
     id, class: "tl-item", d: rounded(box, 3), role: "treeitem", "aria-label": node.spoken || label,
     "aria-level": place.level, "aria-posinset": place.position, "aria-setsize": place.size, "aria-selected": "false",
+    "aria-expanded": node.fold ? "false" : null,
   });
   const g = s("g", { class: `tl-node tl-k-${node.kind}`, "data-node": node.id },
     ...outline(node.kind, box), alert, face, badge, item);

@@ -6,7 +6,7 @@ import { h } from "./dom.js";
  * outlives a redrawing. `view` is a prefix that no other canvas on the page has.
  */
 export function pathMarker(canvas, view, index) {
-  const sheet = h("style", {});
+  const sheet = h("style");
   canvas.append(sheet);
   canvas.dataset.view = view;
   return (ids) => {

@@ -5,6 +5,8 @@ import { exportPanel } from "./export.js";
 import { formulaStrip } from "./formula_strip.js";
 import { drawGraph } from "./graph_canvas.js";
 import { detailsOf } from "./graph_details.js";
+import { scopesAround } from "./graph_fold.js";
+import { makeFolding } from "./graph_folding.js";
 import { legendOf } from "./graph_legend.js";
 import * as graph from "./graph_model.js";
 import css from "./graph.css";
@@ -25,6 +27,7 @@ const KEYS = [
   [["↓", "↑"], "ui_help_follow"], [["←", "→"], "ui_help_rank"], [["Enter"], "ui_help_details"],
   [[".", ","], "ui_help_step"], [["Space"], "ui_help_play"], [["Home", "End"], "ui_help_ends"],
   [["f", "b", "u"], "ui_help_phase"], [["+", "-", "0"], "ui_help_zoom"], [["/"], "ui_help_search"],
+  [["Enter", "Shift+Enter"], "ui_help_fold"], [["e", "c"], "ui_help_fold_all"],
   [["n"], "ui_help_nan"], [["p"], "ui_help_predict"], [["t"], "ui_help_outline"], [["s"], "ui_help_export"], [["L"], "ui_help_legend"], [["?"], "ui_help_help"], [["Esc"], "ui_help_leave"],
 ];
 const STEP_NAMES = {
@@ -45,6 +48,8 @@ function render({ model, el }) {
     predict: () => !sync.pending("predict") && rebuild(),
     step: () => !sync.pending("step") && view.setStep(model.get("step"), { echo: false }),
     selected: () => !sync.pending("selected") && view.select(model.get("selected"), { echo: false }),
+    collapsed: () => !sync.pending("collapsed") && view.fold(model.get("collapsed")),
+    view: () => view.addView(model.get("view")),
     theme: shell.theme.update,
     height: () => view.setHeight(model.get("height")),
   });
@@ -74,7 +79,8 @@ function render({ model, el }) {
 
 function buildView({ model, t, prefix, shell, sync, link }) {
   const { root, status } = shell;
-  const index = graph.indexGraph(model.get("spec"));
+  const spec = model.get("spec");
+  const index = graph.indexGraph(spec);
   const total = index.trace.length;
   let step = graph.clampStep(index, model.get("step"));
   let selected = "";
@@ -87,16 +93,27 @@ function buildView({ model, t, prefix, shell, sync, link }) {
       predict.focus();
     },
   });
-  const canvas = drawGraph(index, t, prefix, (id) => {
+  const draw = () => drawGraph(index, t, prefix, (id) => {
     select(id);
-    showDetails();
+    enter();
   });
-  const mark = pathMarker(canvas.root, prefix, index);
+  let canvas = draw();
+  let mark = pathMarker(canvas.root, prefix, index);
   const way = (ids) => {
-    mark(ids);
+    way.ids = ids;
+    mark(ids.map(seen));
     way.on = ids.join();
     showDetails();
   };
+  const seen = (id) => index.spec.places.get(id) ?? id;
+  const folding = makeFolding(spec, model.get("views") ?? [], {
+    show: showView, say: (text) => status.say(text), t,
+    ask(collapsed) {
+      sync.set("collapsed", collapsed);
+      sync.flush();
+    },
+  });
+  const whole = graph.indexGraph(spec, { collapsed: [] });
   const outline = outlineView(index.spec.text ?? "", t);
   const strip = formulaStrip(t);
   const band = phaseBand(t);
@@ -112,9 +129,9 @@ function buildView({ model, t, prefix, shell, sync, link }) {
     play: () => player.toggle(), seek: (to) => jump(to), speed: () => player.nextSpeed(),
   }, band.root);
   const search = searchBox(t, {
-    find: (query) => graph.searchNodes(index, query),
-    visit: (id) => select(id),
-    found: canvas.setFound,
+    find: (query) => graph.searchNodes(whole, query),
+    visit,
+    found: (ids) => canvas.setFound(ids),
     closed: () => canvas.root.focus(),
   });
   const outlineButton = button("outline", t("ui_outline"), toggleOutline, { key: "t", pressed: false });
@@ -124,16 +141,57 @@ function buildView({ model, t, prefix, shell, sync, link }) {
   const helpButton = button("help", t("ui_help"), toggleHelp, { key: "?", pressed: false });
   const bar = toolbar(t("ui_toolbar"),
     total > 0 && steps.root,
-    h("div", { class: "tl-tools" },
+    h("div.tl-tools", {},
       search.root,
       button("search", t("ui_search"), () => search.open(), { key: "/" }),
       button("zoomOut", t("ui_zoom_out"), () => canvas.viewport.zoom(1 / ZOOM), { key: "-" }),
       button("zoomIn", t("ui_zoom_in"), () => canvas.viewport.zoom(ZOOM), { key: "+" }),
       button("fit", t("ui_fit"), () => canvas.viewport.fit(), { key: "0" }),
       total > 0 && predictButton, outlineButton, exportButton, legendButton, helpButton));
-  const body = h("div", { class: "tl-body" }, canvas.root, outline, panel.root);
-  const notes = (index.spec.notes ?? []).map((note) => h("p", { class: "tl-spec-note" }, note));
+  const body = h("div.tl-body", canvas.root, outline, panel.root);
+  const notes = (index.spec.notes ?? []).map((note) => h("p.tl-spec-note", note));
   root.replaceChildren(root.firstChild, bar, strip.root, predict.root, body, ...notes, status.root);
+
+  /** Draw the graph folded in another way; what was selected stays where it is in the window. */
+  function showView(next) {
+    const old = canvas;
+    const before = old.boxOf(selected) && old.viewport.where(old.boxOf(selected));
+    Object.assign(index, graph.indexGraph({ ...spec, values: index.spec.values }, next));
+    canvas = draw();
+    mark = pathMarker(canvas.root, prefix, index);
+    if (way.ids) mark(way.ids.map(seen));
+    canvas.root.hidden = old.root.hidden;
+    old.stop();
+    const focused = document.activeElement === old.root;
+    old.root.replaceWith(canvas.root);
+    if (focused) canvas.root.focus({ preventScroll: true });
+    outline.textContent = index.spec.text;
+    // A scope's two pills become one title.
+    const id = [selected, selected.replace(/g$/, ""), seen(selected)].find((one) => index.nodes.has(one));
+    selected = "";
+    if (before && canvas.boxOf(id)) canvas.viewport.hold(canvas.boxOf(id), before);
+    setStep(step, { echo: false, quiet: true });
+    select(id ?? "");
+    search.again();
+  }
+
+  function visit(id, open) {
+    select(seen(id));
+    if (open) folding.open(scopesAround(spec, whole.nodes.get(id).scope).map((scope) => scope.id), () => select(seen(id)));
+  }
+
+  /** Enter and click: a scope opens or closes, anything else shows its details. */
+  function enter() {
+    const node = index.nodes.get(selected);
+    if (!node?.fold) return showDetails();
+    return folding.toggle(node.fold, () => status.say(t(node.open ? "ui_fold_closed" : "ui_fold_opened", { scope: node.fold })));
+  }
+
+  function foldAround() {
+    const node = index.nodes.get(selected);
+    const scope = node?.open ? node.fold : node?.scope;
+    if (scope) folding.toggle(scopesAround(spec, scope)[0].id);
+  }
 
   function showDetails() {
     if (!selected) select(graph.eventAt(index, step)?.node ?? index.order[0]);
@@ -177,7 +235,7 @@ function buildView({ model, t, prefix, shell, sync, link }) {
   }
 
   /** Move to a step; returns whether there is another one after it. */
-  function setStep(to, { echo = true } = {}) {
+  function setStep(to, { echo = true, quiet = false } = {}) {
     step = predict.limit(graph.clampStep(index, to));
     const event = graph.eventAt(index, step);
     const hidden = predict.ask(step);
@@ -188,7 +246,7 @@ function buildView({ model, t, prefix, shell, sync, link }) {
     const spoken = hidden ? t("ui_predict_spoken", { step, all: total, name: index.nodes.get(event.node).label })
       : event?.spoken ?? t("ui_step_start", { all: total });
     steps.set({ position: step, max: total, spoken, shown: t("ui_step_count", { step, all: total }) });
-    if (total) status.say(spoken);
+    if (total && !quiet) status.say(spoken);
     if (panel.name === "details") showDetails();
     if (echo) sync.set("step", step);
     return step < total && !hidden;
@@ -248,7 +306,7 @@ function buildView({ model, t, prefix, shell, sync, link }) {
 
   const stopGuard = guardKeys(root, {
     ArrowDown: () => walk("down"), ArrowUp: () => walk("up"), ArrowLeft: () => walk("left"), ArrowRight: () => walk("right"),
-    Enter: showDetails, ".": forward, ",": () => jump(step - 1), " ": () => total && player.toggle(),
+    Enter: enter, "Shift+Enter": foldAround, e: () => folding.all(false), c: () => folding.all(true), ".": forward, ",": () => jump(step - 1), " ": () => total && player.toggle(),
     Home: () => jump(0), End: () => jump(total),
     f: () => toPhase("forward"), b: () => toPhase("backward"), u: () => toPhase("update"),
     "+": () => canvas.viewport.zoom(ZOOM), "=": () => canvas.viewport.zoom(ZOOM), "-": () => canvas.viewport.zoom(1 / ZOOM),
@@ -266,13 +324,14 @@ function buildView({ model, t, prefix, shell, sync, link }) {
   const stop = () => {
     player.stop();
     stopGuard();
+    folding.stop();
     canvas.stop();
   };
   const hear = (said) => {
-    const id = nodeOf(index.nodes, said);
-    if (id) select(id, { tell: false });
+    const id = nodeOf(whole.nodes, said);
+    if (id) select(seen(id), { tell: false });
   };
-  return { setStep, select, setHeight, hear, stop };
+  return { setStep, select, setHeight, hear, fold: (collapsed) => folding.go(collapsed), addView: folding.add, stop };
 }
 
 export default () => ({ render });

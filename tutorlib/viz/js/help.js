@@ -4,8 +4,8 @@ import { h } from "./dom.js";
 /** `keys` is [[["." , "Space"], "ui_id"], …]. */
 export function helpOf(keys, t) {
   return [
-    h("h3", {}, t("ui_help")),
-    h("dl", { class: "tl-keys" }, keys.map(([names, id]) =>
-      h("div", {}, h("dt", {}, names.map((name) => h("kbd", {}, name))), h("dd", {}, t(id))))),
+    h("h3", t("ui_help")),
+    h("dl.tl-keys", keys.map(([names, id]) =>
+      h("div", h("dt", names.map((name) => h("kbd", name))), h("dd", t(id))))),
   ];
 }

@@ -31,10 +31,10 @@ export function histogram(hist, t, { width = 268, height = 104, ticks, before, l
     label, n: counts.reduce((a, b) => a + b, 0), lo: short(lo), hi: short(hi),
     zero: hist.zero, nan: hist.nan, neg: hist.neg_inf, pos: hist.pos_inf,
   });
-  return s("svg", { class: "tl-hist", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": spoken },
+  return s("svg.tl-hist", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": spoken },
     barHeights(counts, most, room).map((tall, i) => bar(i * step + 0.5, step - 1, tall, "")),
-    old && s("path", { class: "tl-before", d: `M0 ${floor}${old.map((tall, i) => `V${floor - tall}H${(i + 1) * step}`).join("")}V${floor}` }),
-    s("path", { class: "tl-grid", d: `M0 ${floor + 0.5}H${wide}` }),
+    old && s("path.tl-before", { d: `M0 ${floor}${old.map((tall, i) => `V${floor - tall}H${(i + 1) * step}`).join("")}V${floor}` }),
+    s("path.tl-grid", { d: `M0 ${floor + 0.5}H${wide}` }),
     ends.map(([share, text]) =>
       word(share * wide, height - 4, text, share < 0.1 ? "start" : share > 0.9 ? "end" : "middle")),
     barHeights(apart, most, room).map((tall, i) => {
@@ -42,7 +42,7 @@ export function histogram(hist, t, { width = 268, height = 104, ticks, before, l
       const x = wide + 8 + i * SLOT;
       return [
         bar(x + 3, SLOT - 6, tall, kind),
-        s("path", { class: "tl-grid", d: `M${x + 1} ${floor + 0.5}h${SLOT - 2}` }),
+        s("path.tl-grid", { d: `M${x + 1} ${floor + 0.5}h${SLOT - 2}` }),
         word(x + SLOT / 2, floor - tall - 4, apart[i], "middle", kind),
         word(x + SLOT / 2, height - 4, t(`ui_bar_${APART[i]}`), "middle", kind),
       ];

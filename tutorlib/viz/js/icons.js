@@ -1,7 +1,7 @@
 // The pictures on buttons, as paths on a 20 × 20 grid. Filled ones are closed shapes; the others are strokes.
 import { s } from "./dom.js";
 
-const STROKES = {
+export const STROKES = {
   zoomIn: "M10 4v12M4 10h12",
   zoomOut: "M4 10h12",
   fit: "M3.5 7.5v-4h4M12.5 3.5h4v4M16.5 12.5v4h-4M7.5 16.5h-4v-4",
@@ -15,14 +15,6 @@ const STROKES = {
   copy: "M7.5 7.5h9v9h-9zM12.5 7.5v-4h-9v9h4",
   previous: "M14.5 10l-9.5 0M9 5.5L4.5 10L9 14.5",
   next: "M5 10l10 0M11 5.5l4.5 4.5l-4.5 4.5",
-  mismatch: "M4 7.5h12M4 12.5h12M13 3.5l-6 13",
-  delta: "M10 4L17 16H3Z",
-  flow: "M3 5h3m7 0h4M6 3v4h7V3zM3 10h5m4 0h3M8 8v4h4V8zM3 15h2m8 0h4M5 13v4h8v-4z",
-  heat: "M3.5 3.5h13v13h-13zM3.5 8h13M3.5 12.2h13M8 3.5v13M12.2 3.5v13",
-  histogram: "M3.5 16.5h13M5.5 16.5v-5M8.5 16.5V7M11.5 16.5V4M14.5 16.5v-7",
-  table: "M3.5 4.5h13v11h-13zM3.5 8.2h13M8 4.5v11",
-  rewind: "M7 4.5L3.5 8L7 11.5M3.5 8h8.2a4 4 0 0 1 0 8H6",
-  log: "M3.5 3.5v13h13M5.5 14.5C9 14 9.5 6 16 5.5",
 };
 const FILLED = {
   play: "M6 3.8v12.4L16.5 10z",
@@ -39,5 +31,5 @@ export function icon(name) {
         d: STROKES[name], fill: "none", stroke: "currentColor", "stroke-width": 1.7,
         "stroke-linecap": "round", "stroke-linejoin": "round",
       });
-  return s("svg", { class: "tl-icon", viewBox: "0 0 20 20", "aria-hidden": "true", focusable: "false" }, path);
+  return s("svg.tl-icon", { viewBox: "0 0 20 20", "aria-hidden": "true", focusable: "false" }, path);
 }

@@ -22,14 +22,14 @@ export function predictor({ model, index, t, sync, go, leave }) {
   const values = index.spec.values;
 
   const field = h("input", { type: "text", class: "tl-guess", autocomplete: "off", spellcheck: "false", placeholder: t("ui_predict_example") });
-  const question = h("span", { class: "tl-question" });
-  const say = h("p", { class: "tl-verdict", role: "status", "aria-live": "polite" });
+  const question = h("span.tl-question");
+  const say = h("p.tl-verdict", { role: "status", "aria-live": "polite" });
   const word = (id, onclick) => h("button", { type: "button", class: "tl-word", onclick }, t(id));
-  const form = h("form", { class: "tl-form", onsubmit: submit },
-    h("label", {}, question, field), h("button", { class: "tl-word tl-main" }, t("ui_predict_check")),
+  const form = h("form.tl-form", { onsubmit: submit },
+    h("label", question, field), h("button.tl-word.tl-main", t("ui_predict_check")),
     word("ui_predict_hint", hint), word("ui_predict_reveal", reveal));
   const next = h("button", { type: "button", class: "tl-word tl-main", onclick: () => go(at + 1) }, t("ui_predict_next"));
-  const root = h("div", { class: "tl-predict", role: "group", "aria-label": t("ui_predict") }, form, next, say);
+  const root = h("div.tl-predict", { role: "group", "aria-label": t("ui_predict") }, form, next, say);
 
   /** Up to which step the values are known: an open question at `step` is not. */
   function knownAt(step) {
@@ -50,8 +50,8 @@ export function predictor({ model, index, t, sync, go, leave }) {
   }
 
   function write(more) {
-    const { node } = eventAt(index, at);
-    const fresh = { step: at, node, guesses: [], hints: 0, outcome: "open", ...entry(), ...more };
+    const { node, of } = eventAt(index, at);
+    const fresh = { step: at, node: of ?? node, guesses: [], hints: 0, outcome: "open", ...entry(), ...more };
     entries = [...entries.filter((one) => one.step !== at), fresh].sort((a, b) => a.step - b.step);
     sync.set("predictions", entries);
   }
@@ -118,7 +118,7 @@ export function predictor({ model, index, t, sync, go, leave }) {
       t("ui_predict_hint_names", { formula: safe(formula) || rule || "–" }),
       told && asks(at).numbers ? t("ui_predict_hint_numbers", { numbers: right(numbers) }) : t("ui_predict_hint_look", { names }),
     ];
-    put(say, first && h("b", {}, t(first), " "), words[level - 1]);
+    put(say, first && h("b", t(first), " "), words[level - 1]);
   }
 
   function reveal() {
@@ -152,7 +152,7 @@ export function predictor({ model, index, t, sync, go, leave }) {
     name(canvas) {
       if (!used) return;
       for (const node of canvas.querySelectorAll("[data-node]")) {
-        node.querySelector(".tl-item").setAttribute("aria-label", words(node.dataset.node));
+        node.querySelector(".tl-item")?.setAttribute("aria-label", words(node.dataset.node));
       }
     },
   };

@@ -10,12 +10,12 @@ export function variableRows(spec, t, prefix, choose) {
   const rows = spec.variables.map((variable, i) => {
     const level = sparkline(levels(spec, variable), { when, other: otherLines(spec, variable, 1)[0]?.series });
     const change = sparkline(changes(spec, variable), { height: 24, kind: "change", when, other: otherChanges(spec, variable) });
-    const number = h("b", {});
-    const share = h("span", { class: "tl-note" });
-    const root = h("div", { class: "tl-option", role: "option", id: `${prefix}-o${i}`, "aria-selected": "false", onclick: () => choose(variable.id) },
-      h("div", { class: "tl-option-name" }, h("b", { title: variable.name }, variable.name), h("span", { class: "tl-note" }, `${variable.dtype} ${shapeText(variable.shape)}`)),
-      h("div", { class: "tl-option-line" }, level.root, h("div", { class: "tl-reading" }, h("span", { class: "tl-note" }, t(isSingle(variable) ? "ui_value_short" : "ui_stat_norm")), number)),
-      h("div", { class: "tl-option-line" }, change.root, h("div", { class: "tl-reading" }, h("span", { class: "tl-note" }, t("ui_change")), share)));
+    const number = h("b");
+    const share = h("span.tl-note");
+    const root = h("div.tl-option", { role: "option", id: `${prefix}-o${i}`, "aria-selected": "false", onclick: () => choose(variable.id) },
+      h("div.tl-option-name", h("b", { title: variable.name }, variable.name), h("span.tl-note", `${variable.dtype} ${shapeText(variable.shape)}`)),
+      h("div.tl-option-line", level.root, h("div.tl-reading", h("span.tl-note", t(isSingle(variable) ? "ui_value_short" : "ui_stat_norm")), number)),
+      h("div.tl-option-line", change.root, h("div.tl-reading", h("span.tl-note", t("ui_change")), share)));
     const moveTo = (frame) => {
       level.moveTo(frame);
       change.moveTo(frame);
@@ -26,7 +26,7 @@ export function variableRows(spec, t, prefix, choose) {
     };
     return { id: variable.id, root, moveTo };
   });
-  const root = h("div", { class: "tl-list", role: "listbox", tabindex: "0", "aria-label": t("ui_variables") }, rows.map((row) => row.root));
+  const root = h("div.tl-list", { role: "listbox", tabindex: "0", "aria-label": t("ui_variables") }, rows.map((row) => row.root));
   return {
     root,
     moveTo: (frame) => rows.forEach((row) => row.moveTo(frame)),

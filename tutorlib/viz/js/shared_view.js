@@ -2,11 +2,12 @@
 import { chart } from "./chart.js";
 import { contourView } from "./contour.js";
 import { button, setPressed, toolbar, transport } from "./controls.js";
-import { freshPrefix, h, put } from "./dom.js";
+import { freshPrefix, h, HIDDEN, put } from "./dom.js";
 import { helpOf } from "./help.js";
 import { guardKeys, leaveToCell } from "./keyguard.js";
 import { joinLink, placeOf } from "./links.js";
 import { translator } from "./messages.js";
+import "./more_icons.js";
 import { hidePaired } from "./paired_output.js";
 import { makePlayer } from "./player.js";
 import css from "./shared.css";
@@ -71,7 +72,7 @@ function buildView({ model, t, prefix, shell, sync, choices, link }, startFrame,
   const last = spec.frames.length - 1;
   const ids = spec.variables.map((variable) => variable.id);
   if (last < 0 || !ids.length) {
-    root.replaceChildren(root.firstChild, h("p", { class: "tl-empty" }, spec.summary || t("ui_no_updates")));
+    root.replaceChildren(root.firstChild, h("p.tl-empty", spec.summary || t("ui_no_updates")));
     root.dataset.tlReady = "true";
     const nothing = () => {};
     return { atEnd: true, frame: 0, selected: "", moveTo: nothing, select: nothing, hear: nothing, setHeight: nothing, stop: nothing };
@@ -83,9 +84,9 @@ function buildView({ model, t, prefix, shell, sync, choices, link }, startFrame,
   const variable = () => spec.variables.find(({ id }) => id === selected);
 
   const rows = variableRows(spec, t, prefix, (id) => select(id));
-  const moment = h("div", { class: "tl-moment" });
-  const charts = h("div", { class: "tl-charts" });
-  const main = h("div", { class: "tl-main", tabindex: "0", role: "region", "aria-label": t("ui_variable") }, moment, charts);
+  const moment = h("div.tl-moment");
+  const charts = h("div.tl-charts");
+  const main = h("div.tl-main", { tabindex: "0", role: "region", "aria-label": t("ui_variable") }, moment, charts);
   const outline = outlineView(spec.text ?? "", t);
   const player = makePlayer(() => moveTo(at >= last ? 0 : at + 1), (playing) => scrubber.playing(playing));
   const scrubber = transport(t, UPDATE_NAMES, {
@@ -101,10 +102,10 @@ function buildView({ model, t, prefix, shell, sync, choices, link }, startFrame,
   const helpButton = button("help", t("ui_help"), toggleHelp, { key: "?", pressed: false });
   const panel = sidePanel(t, (name) => setPressed(helpButton, name === "help"));
   panel.close();
-  const bar = toolbar(t("ui_toolbar"), h("div", { class: "tl-summary tl-note" }, spec.summary ?? ""),
-    h("div", { class: "tl-tools" }, rewindButton, deltaButton, logButton, outlineButton, helpButton));
-  const body = h("div", { class: "tl-body" }, rows.root, main, outline, panel.root);
-  const foot = h("div", { class: "tl-foot" }, scrubber.root);
+  const bar = toolbar(t("ui_toolbar"), h("div.tl-summary.tl-note", spec.summary ?? ""),
+    h("div.tl-tools", rewindButton, deltaButton, logButton, outlineButton, helpButton));
+  const body = h("div.tl-body", rows.root, main, outline, panel.root);
+  const foot = h("div.tl-foot", scrubber.root);
   root.replaceChildren(root.firstChild, bar, body, foot, status.root);
 
   function tickBand() {
@@ -112,7 +113,7 @@ function buildView({ model, t, prefix, shell, sync, choices, link }, startFrame,
     const named = found.length <= NAMED_TICKS;
     const marks = found.map(({ frame, kind, text }) =>
       h("span", { class: `tl-tick tl-tick-${kind}`, title: text, style: `--at:${last ? frame / last : 0}` }, kind === "nan" ? "!" : named && text));
-    return h("div", { class: "tl-ticks", "aria-hidden": "true" }, marks);
+    return h("div.tl-ticks", HIDDEN, marks);
   }
 
   function drawCharts() {

@@ -7,7 +7,7 @@ import { followTheme } from "./theme.js";
 export function makeShell(el, model, css, { label, kind }) {
   const root = h("section", {
     class: `tl-root tl-${kind}`, "aria-label": label, lang: model.get("lang") || "en", "data-tl-ready": "false",
-  }, h("style", {}, css));
+  }, h("style", css));
   const status = statusLine();
   el.append(root);
   const theme = followTheme(root, () => model.get("theme"));
@@ -25,8 +25,8 @@ export function keepFocus(root, rebuild) {
 
 /** A panel that shows one of several contents and can be closed. `shown(name)` hears of each change, "" = closed. */
 export function sidePanel(t, shown) {
-  const body = h("div", { class: "tl-panel-body", tabindex: "0", role: "region", "aria-label": t("ui_panel") });
-  const root = h("aside", { class: "tl-panel" });
+  const body = h("div.tl-panel-body", { tabindex: "0", role: "region", "aria-label": t("ui_panel") });
+  const root = h("aside.tl-panel");
   let name = "";
   const close = () => {
     name = "";
@@ -54,5 +54,5 @@ export function sidePanel(t, shown) {
 
 /** The picture as words, scrollable; the text is the one Python prints. */
 export function outlineView(text, t) {
-  return h("pre", { class: "tl-outline tl-scroll", tabindex: "0", role: "region", "aria-label": t("ui_outline"), hidden: true }, text);
+  return h("pre.tl-outline.tl-scroll", { tabindex: "0", role: "region", "aria-label": t("ui_outline"), hidden: true }, text);
 }

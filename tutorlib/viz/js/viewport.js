@@ -11,9 +11,10 @@ const DRAG_STARTS = 4;
 
 /**
  * `root` is the window, `layer` the moved picture, `size` the picture's [w, h]. `moved(where)` hears when a person drags
- * or zooms; `follow(where)` of another viewport then looks at the same share of its own picture.
+ * or zooms; `follow(where)` of another viewport then looks at the same share of its own picture. `drawn(view, window)`
+ * hears of every move.
  */
-export function makeViewport(root, layer, size, moved = null) {
+export function makeViewport(root, layer, size, moved = null, drawn = null) {
   let view = { k: 1, x: 0, y: 0 };
   let touched = false;
   let frame = 0;
@@ -23,6 +24,7 @@ export function makeViewport(root, layer, size, moved = null) {
     frame = 0;
     layer.style.transform = `translate(${view.x.toFixed(2)}px,${view.y.toFixed(2)}px) scale(${view.k.toFixed(4)})`;
     root.classList.toggle("tl-far", view.k < TEXT_LEGIBLE);
+    drawn?.(view, box());
   };
   const set = (next) => {
     view = next;
@@ -134,8 +136,17 @@ export function makeViewport(root, layer, size, moved = null) {
       cancelAnimationFrame(glide);
       set(follow(where, size, box()));
     },
-    get scale() {
-      return view.k;
+    /** Where the corner of a box stands in the window, and the scale. */
+    where: ([x, y]) => [view.k * x + view.x, view.k * y + view.y, view.k],
+    /** Put the corner of a box where `where` said that of another one was. */
+    hold([x, y], [left, top, k]) {
+      touched = true;
+      set({ k, x: left - k * x, y: top - k * y });
+    },
+    centre([x, y]) {
+      touched = true;
+      const [w, height] = box();
+      set({ ...view, x: w / 2 - view.k * x, y: height / 2 - view.k * y });
     },
     stop() {
       resized.disconnect();
