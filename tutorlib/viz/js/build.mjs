@@ -35,7 +35,7 @@ const packedCss = {
 
 // Properties of our own objects that may get short names. None is a key of the data, a trait, an attribute given to
 // `h` or `s`, or a name of the DOM.
-const OWN = `root stop viewport position level events producers consumers gradients ranks phases places members
+const OWN = `root stop viewport position events producers consumers gradients ranks phases places members
   setStep setSelected setFound setHeight boxOf addView reveal centre zoom nextSpeed playing pending flush echo quiet
   pressed fold show item head isOpen backKey forwardKey closed visit seek room bend
   asked again order leave found prefix shell sync ask boxes place hatch digits seen`.split(/\s+/);

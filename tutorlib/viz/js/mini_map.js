@@ -4,6 +4,7 @@ import { h } from "./dom.js";
 export const FROM = 100;
 const WIDTH = 168;
 const HEIGHT = 112;
+const SHARP = 2;
 // Kinds that are drawn in the colour of another.
 const ALIKE = { output: "op", scope: "op", update: "shared" };
 
@@ -12,10 +13,10 @@ export function miniMap(index, viewport) {
   const [width, height] = index.spec.layout.size;
   const scale = Math.min(WIDTH / width, HEIGHT / height);
   const [w, tall] = [Math.max(24, width * scale), Math.max(24, height * scale)];
-  const sharp = 2;
-  const canvas = h("canvas", { width: Math.ceil(w * sharp), height: Math.ceil(tall * sharp), style: `width:${w}px;height:${tall}px` });
+  const size = `width:${w}px;height:${tall}px`;
+  const canvas = h("canvas", { width: w * SHARP, height: tall * SHARP, style: size });
   const frame = h("div.tl-map-frame");
-  const root = h("div.tl-map", { "aria-hidden": "true", style: `width:${w}px;height:${tall}px` }, canvas, frame);
+  const root = h("div.tl-map", { "aria-hidden": "true", style: size }, canvas, frame);
   let theme = null;
 
   const paint = () => {
@@ -27,7 +28,7 @@ export function miniMap(index, viewport) {
       const box = index.spec.layout.nodes[node.id];
       if (!box || node.open) continue;
       pen.fillStyle = colour(node.kind);
-      const [x, y, bw, bh] = box.map((length) => length * scale * sharp);
+      const [x, y, bw, bh] = box.map((length) => length * scale * SHARP);
       pen.fillRect(x, y, Math.max(2, bw), Math.max(1.5, bh));
     }
   };
