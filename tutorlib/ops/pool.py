@@ -16,6 +16,7 @@ from tutorlib.core.errors import ShapeError
 from tutorlib.core.graph import Op
 from tutorlib.ops.define import public, register
 from tutorlib.ops.elementwise import safe_mul
+from tutorlib.ops.im2col import laid, passing, usual
 from tutorlib.ops.windows import (
     Padding,
     Pairs,
@@ -50,6 +51,9 @@ def _over_windows(combine: Any, x: Any, out: Any, kernel: Any, count: Any, strid
         into = None
         if axis == last and out is not None and all(s == 1 for s in stride[axis + 1 :]):
             into = out
+        elif axis != last and x is start and type(x) is np.ndarray:
+            into = passing(np, laid(views[0]).shape, x.dtype)
+            into = usual(into) if x.strides[0] < x.strides[1] else into.reshape(views[0].shape)
         x = combine(views[0], views[1], out=into)
         for view in views[2:]:
             combine(x, view, out=x)
