@@ -56,11 +56,12 @@ def lower_conv_transpose(node: Node, operands: Sequence[Any], out: np.ndarray, s
     if any(map(any, matrix.pairs)):
         return None
     groups = node.attrs["groups"]
-    columns = scratch((out.shape[1] * prod(matrix.kernel), matrix.length), g.dtype)
+    wide = matrix.wide_matrix_of(g)
+    columns = scratch((out.shape[1] * prod(matrix.kernel), wide.shape[1]), g.dtype)
     weights, windows = by_group(w, groups).swapaxes(1, 2), by_group(columns, groups)
 
     def call() -> None:
-        np.matmul(weights, by_group(matrix.matrix_of(g), groups), windows)
+        np.matmul(weights, by_group(matrix.wide_matrix_of(g, wide), groups), windows)
         matrix.images(columns, place)
 
     return [Bound(call, _TEXT)]

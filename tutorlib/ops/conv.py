@@ -55,12 +55,12 @@ def _conv_transpose_forward(xp: Any, g: Any, w: Any, *like: Any, groups: int, ou
     kernel, count = w.shape[2:], g.shape[2:]
     sizes: Any = like[0].shape[2:] if like else _transposed_sizes(count, kernel, **attrs, extra=output_padding)
     matrix = window_matrix(xp, g.shape[0], sizes, kernel, count, **attrs)
-    weights, features = by_group(w, groups).swapaxes(1, 2), by_group(matrix.matrix_of(g), groups)
-    shape, dtype = (groups, weights.shape[1], matrix.length), np.result_type(w.dtype, g.dtype)
+    weights, features = by_group(w, groups).swapaxes(1, 2), by_group(matrix.wide_matrix_of(g), groups)
+    shape, dtype = (groups, weights.shape[1], features.shape[2]), np.result_type(w.dtype, g.dtype)
     # Of a kernel of one place the windows are the images, and stay.
     windows = xp.empty(shape, dtype) if matrix.plain else passing(xp, shape, dtype)
     xp.matmul(weights, features, out=windows)
-    return matrix.images(windows.reshape(w.shape[1] * groups * prod(kernel), matrix.length))
+    return matrix.images(windows.reshape(w.shape[1] * groups * prod(kernel), features.shape[2]))
 
 
 def _conv_weight_forward(xp: Any, x: Any, g: Any, like: Any, groups: int, **attrs: Any) -> Any:
