@@ -13,9 +13,11 @@ from tutorlib.core.graph import Constant, Node, Symbol
 
 
 class Looking(threading.local):
-    """The graph that rules look at now, for those that must know who else uses a value; None outside rewriting."""
+    """The graph that rules look at now, for those that must know who else uses a value; None outside rewriting.
+    ``numbers``: what is known of its constants, by id."""
 
     graph: Any = None
+    numbers: dict[int, Any] | None = None
 
 
 looking = Looking()
@@ -49,7 +51,17 @@ def scalar_value(var: Any) -> float | int | bool | None:
         return None
     if var.aval.weak:
         return var.value
-    host = to_host(var.value)
+    known = looking.numbers
+    if known is None:
+        return _number_in(var.value)
+    if id(var) not in known:
+        known[id(var)] = (_number_in(var.value), var)  # the constant is held, so that its id stays its own
+    return known[id(var)][0]
+
+
+def _number_in(value: Any) -> float | int | bool | None:
+    """The number that an array holds in every element, if it is one."""
+    host = to_host(value)
     # The ends tell most arrays apart from a repeated number.
     if host.size != 1 and (not host.size or host.flat[0] != host.flat[-1] or (host != host.flat[0]).any()):
         return None

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
-
 from tutorlib.compile.graph_state import GraphState
 from tutorlib.core.backend import to_host
 from tutorlib.core.graph import Constant, Node, Symbol
@@ -29,8 +27,8 @@ def constant_key(constant: Constant) -> Any:
         return ("weak", type(value).__name__, repr(value))
     if getattr(value, "nbytes", 1 << 20) > 4096:
         return id(constant)
-    host = np.ascontiguousarray(to_host(value))
-    return ("array", str(host.dtype), host.shape, host.tobytes())
+    host = to_host(value)
+    return ("array", host.dtype.str, host.shape, host.tobytes())
 
 
 class Merge:

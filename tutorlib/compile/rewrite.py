@@ -163,7 +163,9 @@ class _Work:
         todo = deque(nodes)
         waiting = {id(node) for node in todo}
         budget = 200 + 20 * len(todo)
-        before, looking.graph = building.meta, self._graph
+        before, looking.graph, looking.numbers = building.meta, self._graph, {}
+        # What a rule builds stands for the node it was asked about. Most rules build nothing.
+        building.meta = meta = Meta("rewrite")
         try:
             while todo:
                 node = todo.popleft()
@@ -171,7 +173,7 @@ class _Work:
                 rules = rules_of(node).get(tier)
                 if rules is None or len(node.outputs) != 1 or not alive(node):
                     continue
-                building.meta = Meta("rewrite", node.origin or node, node.scope)
+                meta.origin, meta.scope = node.origin or node, node.scope
                 for r in rules:
                     after = self._applied(r, node)
                     if after is None or after is node.outputs[0]:
@@ -183,13 +185,14 @@ class _Work:
                         )
                     start = len(self._changed)
                     self._replace(r, node, after)
+                    building.meta = meta = Meta("rewrite")
                     for again in self._changed[start:]:
                         if id(again) not in waiting:
                             waiting.add(id(again))
                             todo.append(again)
                     break
         finally:
-            building.meta, looking.graph = before, None
+            building.meta, looking.graph, looking.numbers = before, None, None
 
     def _replace(self, r: Rule, node: Node, after: Symbol) -> None:
         old = node.outputs[0]
