@@ -145,3 +145,16 @@ def test_observers_see_every_updates_value():
 
 
 # ---- when it must be plain ----
+
+
+def test_shapes_that_do_not_fit_are_found_before_anything_is_written():
+    v = tl.vector("v")
+    a, b = tl.shared(1.0, name="a"), tl.shared([1.0, 2.0], name="b")
+    step = tl.function([v], updates=[(a, a + 1), (b, b + v)])
+    for _ in range(2):
+        with pytest.raises(tl.ShapeError):
+            step([1.0, 2.0, 3.0])
+        assert a.get_value() == 1.0
+    step([1.0, 1.0])
+    assert a.get_value() == 2.0
+    np.testing.assert_array_equal(b.get_value(), [2.0, 3.0])

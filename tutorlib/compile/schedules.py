@@ -135,7 +135,8 @@ def _foreseen(nodes: Sequence[Node], inputs: Sequence[Symbol], arrays: Sequence[
     likes: dict[int, Any] = {id(v): (a.shape, a.dtype) for v, a in zip(inputs, arrays, strict=True)}
     for node in nodes:
         found: Sequence[AVal] = [v.aval for v in node.outputs]
-        if any(None in aval.shape for aval in found):
+        # With lengths that were not known when the node was built, its operands may not even fit each other.
+        if any(None in v.aval.shape for v in (*node.inputs, *node.outputs)):
             known = [_aval_now(v) if v.node is None and id(v) not in avals else avals[id(v)] for v in node.inputs]
             inferred: Any = node.op.infer(*known, **node.attrs)  # type: ignore[misc]
             found = (inferred,) if node.op.nout == 1 else inferred
