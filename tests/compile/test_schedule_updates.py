@@ -1,6 +1,7 @@
 """Updates of scheduled functions: simultaneous, in place only where nobody else looks, seen by observers."""
 
 import numpy as np
+import pytest
 
 import tutorlib as tl
 from tests.compile.test_schedule import scheduled
