@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from tutorlib.core.backend import quiet
+
 __all__ = ["LIMIT", "Frame", "Frames", "Held", "Ring", "Row", "Rule", "Track", "Write", "norm_of"]
 
 LIMIT = 200
@@ -64,19 +66,16 @@ class Row:
 class Held:
     """One value of one variable, measured when it was written, reduced when somebody looks or when it is to stay.
 
-    `norm` and `change` (‖new − old‖ / ‖old‖; ‖new − old‖ where the old value is zero; None at the start and where
-    shapes differ) are known at once; `kept` is what the recording's `reduce(value, change, gradient)` gives; `rule` and
-    `rows` are the update as arithmetic where it can be told.
+    `norm` is known at once. `change` is ‖new − old‖ / ‖old‖ (‖new − old‖ where the old value is zero; None at the start
+    and where shapes differ); `kept` is what the recording's `reduce(value, change, gradient)` gives; `rule` and `rows`
+    are the update as arithmetic where it can be told.
     """
 
     def __init__(
         self, value: np.ndarray, before: np.ndarray | None, reduce: Reduce, terms: Terms | None = None
     ) -> None:
         self.norm = norm_of(value)
-        self._delta = _difference(value, before)
-        self.change = None
-        if before is not None and self._delta is not None:
-            self.change = _share(norm_of(self._delta), norm_of(before))
+        self._change: float | None = None
         self._raw: Any = (value, before, reduce, terms)
         self._kept: Any = None
         self._rule: Rule | None = None
@@ -89,8 +88,8 @@ class Held:
     def known(cls, kept: Any, norm: float, change: float | None, rule: Rule | None, rows: list[Row]) -> Held:
         """One that was read from a file."""
         held = cls.__new__(cls)
-        held.norm, held.change, held._kept, held._rule, held._rows = norm, change, kept, rule, rows
-        held._raw = held._delta = None
+        held.norm, held._change, held._kept, held._rule, held._rows = norm, change, kept, rule, rows
+        held._raw = None
         return held
 
     def settle(self) -> None:
@@ -99,11 +98,18 @@ class Held:
             return
         value, before, reduce, terms = self._raw
         self._raw = None
+        delta = _difference(value, before)
+        if before is not None and delta is not None:
+            self._change = _share(norm_of(delta), norm_of(before))
         gradient, self._rule, operands = terms(before, value) if terms is not None else (None, None, ())
-        self._kept = reduce(value, self._delta, gradient)
+        self._kept = reduce(value, delta, gradient)
         if self._rule is not None and before is not None and before.shape == value.shape:
-            self._rows = _rows(before, value, self._delta, operands)
-        self._delta = None
+            self._rows = _rows(before, value, delta, operands)
+
+    @property
+    def change(self) -> float | None:
+        self.settle()
+        return self._change
 
     @property
     def kept(self) -> Any:
@@ -272,7 +278,7 @@ class Frames:
 def norm_of(value: np.ndarray) -> float:
     """The Euclidean norm of all elements, inf or NaN where one of them is."""
     flat = value.reshape(-1).astype(np.float64, copy=False)
-    with np.errstate(all="ignore"):
+    with quiet():
         squares = float(np.dot(flat, flat))
         # Squares of large numbers overflow, of small ones vanish: then the careful way.
         return squares**0.5 if 1e-280 < squares < 1e280 else _careful_norm(flat)
@@ -293,7 +299,7 @@ def _share(moved: float, size: float) -> float:
 def _difference(value: np.ndarray, before: np.ndarray | None) -> np.ndarray | None:
     if before is None or value.shape != before.shape or value.dtype.kind not in "iuf":
         return None
-    with np.errstate(all="ignore"):
+    with quiet():
         return value - before
 
 
