@@ -206,9 +206,14 @@ def record(*what: Any, every: int = 1, keep: str = "thumb", limit: int = LIMIT, 
         if held is not None:
             held._tell()
 
+    def count() -> int:
+        held = run[0]() if run else None
+        return max(1, len(held.recording.tracks)) if held is not None else 1
+
+    # The history holds these two and must not hold the run.
     history = History(
         None if found is None else [v for _, v in found], every=every, limit=limit, on_frame=on_frame,
-        reduce=reducer(keep, lambda: max(1, len(found) if found is not None else 5)),
+        reduce=reducer(keep, count),
     )  # fmt: skip
     for track, (given, _) in zip(history.tracks, found or (), strict=True):
         track.name = given or track.name

@@ -16,16 +16,17 @@ export function sparkline(series, { width = 150, height = 30, kind = "level", wh
 }
 
 const SIZE = [560, 132];
+const NARROW = [390, 132];
 const DASHES = ["", "7 3", "2 3", "9 3 2 3", "4 4", "1 2"];
 const LABEL_GAP = 12;
 const MANY = 60;
 
 /**
  * The `lines` [{name, series}] on one scale, named at their ends, and dashed the `others` of a second run. `when` says
- * where frames stand: {own, other, branches}. `seek(frame)` is called for a click.
+ * where frames stand: {own, other, branches}. `seek(frame)` is called for a click. A `narrow` chart shares its row.
  */
-export function chart(lines, { title, label, log, seek, when = {}, others = [] }) {
-  const [width, height] = SIZE;
+export function chart(lines, { title, label, log, seek, when = {}, others = [], narrow = false }) {
+  const [width, height] = narrow ? NARROW : SIZE;
   const named = lines.length > 1;
   const box = [52, 10, width - (named ? 92 : 66), height - 26];
   const scaled = ({ series }) => (log ? logarithms(series) : series);

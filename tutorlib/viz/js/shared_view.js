@@ -119,21 +119,23 @@ function buildView({ model, t, prefix, shell, sync, choices, link }, startFrame,
   function drawCharts() {
     const lines = shared.lines(spec, variable());
     const isNorm = lines.length === 1 && !shared.isSingle(variable());
+    const loss = shared.losses(spec);
     const title = t(isNorm ? "ui_chart_norm" : "ui_chart_value", { name: variable().name });
+    const narrow = Boolean(spec.contour || loss);
     const drawn = (curves, title, others) => chart(curves, {
-      title, label: t("ui_chart_spoken", { title, all: last }), log: choices.log, seek: jump, when, others,
+      title, label: t("ui_chart_spoken", { title, all: last }), log: choices.log, seek: jump, when, others, narrow,
     });
     followers = [drawn(lines, title, shared.otherLines(spec, variable(), lines.length))];
-    const loss = shared.losses(spec);
     const second = shared.losses(spec, true);
     if (loss) followers.push(drawn([{ name: "", series: loss }], t("ui_chart_loss"), second ? [{ name: "", series: second }] : []));
+    const column = followers.map((follower) => follower.root);
     if (spec.contour) {
       const [a, b] = spec.contour.names;
-      followers.unshift(contourView(spec.contour, {
+      followers.push(contourView(spec.contour, {
         title: t("ui_contour", { a, b }), label: t("ui_contour_spoken", { a, b, low: short(spec.contour.low), high: short(spec.contour.high) }), seek: jump,
       }));
     }
-    put(charts, followers.map((follower) => follower.root));
+    put(charts, spec.contour ? [followers.at(-1).root, h("div", { class: "tl-column" }, column)] : column);
   }
 
   function askRewind() {
