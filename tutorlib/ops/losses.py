@@ -28,7 +28,7 @@ from tutorlib.ops.special import sigmoid
 
 def _check_labels(xp: Any, labels: Any, classes: int, op: str) -> None:
     # A GPU must not wait for a look at its data; there a wrong label gives a wrong loss.
-    if xp is not np or not labels.size:
+    if xp is not np or not labels.size or labels.dtype.kind not in "iu":
         return
     # Seen as numbers without sign, negative ones are the largest: one look for both ends.
     if np.maximum.reduce(labels.view(f"u{labels.itemsize}"), None) >= classes:
