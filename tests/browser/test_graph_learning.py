@@ -184,6 +184,24 @@ def test_hostile_names_stay_text_in_mathematics_reasons_and_questions(widgets):
     assert page.locator(".tl-root :is(script, img)").count() == 0
 
 
+def test_a_large_value_is_asked_for_its_shape_and_folded_scopes_do_not_get_in_the_way(widgets):
+    x = tl.tensor(np.ones((4, 3)), name="x")
+    h = x
+    for i in range(3):
+        with tl.scope(f"layer{i}"):
+            h = tl.tanh(h @ tl.Parameter(np.ones((3, 3)), name=f"W{i}"))
+    loss = h.mean()
+    loss.backward()
+    page = widgets.graph(graph_spec(loss), step=0, predict=True, predictions=[])
+    press(page, "c", ".")
+    field = page.get_by_role("textbox", name="Your guess for the shape of matmul")
+    field.fill("(4, 3)")
+    page.keyboard.press("Enter")
+    expect(page.locator(".tl-verdict")).to_have_text("Right: (4, 3).")
+    press(page, "c", "ArrowDown", "e", "ArrowDown", ".")
+    expect(page.get_by_role("textbox", name="Your guess for the shape of h")).to_be_visible()
+
+
 def test_no_hint_tells_the_answer_even_where_a_formula_is_the_answer(widgets):
     """∂z/∂z = 1 is formula and answer in one; ∂z/∂x = ∂z/∂q has the answer for its numbers."""
     page = widgets.graph(product(), step=2, predict=True, predictions=[])

@@ -9,7 +9,7 @@ const MARGIN = 12;
 const PIXELS = 2;
 
 /** The drawing in `svg` as a document of its own: every computed look becomes an attribute, nothing hidden is kept. */
-function pictureOf(svg, [width, height], paper) {
+function pictureOf(svg, paper) {
   const copy = svg.cloneNode(true);
   const drawn = [svg, ...svg.querySelectorAll("*")];
   [copy, ...copy.querySelectorAll("*")].forEach((node, i) => {
@@ -18,7 +18,7 @@ function pictureOf(svg, [width, height], paper) {
     for (const name of LOOK) node.setAttribute(name, style.getPropertyValue(name));
     return ["class", "style", "role"].forEach((name) => node.removeAttribute(name));
   });
-  const [w, tall] = [width + 2 * MARGIN, height + 2 * MARGIN];
+  const [w, tall] = [svg.width, svg.height].map((side) => side.baseVal.value + 2 * MARGIN);
   const frame = { xmlns: svg.namespaceURI, viewBox: [-MARGIN, -MARGIN, w, tall].join(" "), width: w, height: tall };
   for (const name in frame) copy.setAttribute(name, frame[name]);
   copy.prepend(s("rect", { x: -MARGIN, y: -MARGIN, width: w, height: tall, fill: paper }));
@@ -43,8 +43,8 @@ function pageOf(model, title) {
   return traits.page.replace(/\{\{(\w+)\}\}/g, (_, name) => filled[name]);
 }
 
-/** The buttons: `svg` is the drawing, `size` its [width, height]. */
-export function exportPanel(model, t, svg, size, title) {
+/** The buttons for the drawing in `svg`. */
+export function exportPanel(model, t, svg, title) {
   const file = title.replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 40) || "graph";
   const save = (end, content, type) => {
     const link = h("a", { href: URL.createObjectURL(new Blob([content], { type })), download: `${file}.${end}` });
@@ -53,7 +53,7 @@ export function exportPanel(model, t, svg, size, title) {
   };
   const paper = () => getComputedStyle(svg.closest(".tl-root")).backgroundColor;
   const choice = (id, onclick) => h("button", { type: "button", class: "tl-word", onclick }, t(id));
-  const picture = () => pictureOf(svg, size, paper());
+  const picture = () => pictureOf(svg, paper());
   return [
     h("h3", t("ui_export")),
     h("div.tl-links", {},

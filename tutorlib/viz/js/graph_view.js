@@ -217,7 +217,7 @@ function buildView({ model, t, prefix, shell, sync, link }) {
 
   function toggleExport() {
     if (panel.name === "export") panel.close();
-    else panel.show("export", exportPanel(model, t, canvas.root.querySelector("svg"), index.spec.layout.size, index.spec.summary ?? ""));
+    else panel.show("export", exportPanel(model, t, canvas.root.querySelector(".tl-svg"), index.spec.summary ?? ""));
   }
 
   function toggleHelp() {

@@ -37,6 +37,7 @@ export function predictor({ model, index, t, sync, go, leave }) {
     return Math.max(open ? step - 1 : step, ...entries.map((entry) => (entry.outcome === "open" ? 0 : entry.step)));
   }
   const asks = (step) => values[eventAt(index, step)?.value];
+  const answer = () => (asks(at).numbers ? asks(at).text : shapeText(asks(at).shape));
   const hidden = () => on && at > known;
   const entry = () => entries.find((one) => one.step === at);
 
@@ -100,7 +101,7 @@ export function predictor({ model, index, t, sync, go, leave }) {
     const verdict = judge(guess, asks(at));
     if (verdict === "unreadable") return put(say, t("ui_predict_unreadable"));
     write({ guesses: [...(entry()?.guesses ?? []), guess] });
-    if (verdict === "right") return answered("right", t("ui_predict_right", { answer: asks(at).text }));
+    if (verdict === "right") return answered("right", t("ui_predict_right", { answer: answer() }));
     return verdict === "close" ? put(say, t("ui_predict_close")) : hint(null, verdict === "count" ? "ui_predict_count" : "ui_predict_wrong");
   }
 
@@ -122,7 +123,7 @@ export function predictor({ model, index, t, sync, go, leave }) {
   }
 
   function reveal() {
-    answered("revealed", t("ui_predict_revealed", { answer: asks(at).numbers ? asks(at).text : shapeText(asks(at).shape) }));
+    answered("revealed", t("ui_predict_revealed", { answer: answer() }));
   }
 
   field.addEventListener("keydown", (event) => {
