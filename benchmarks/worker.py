@@ -36,16 +36,16 @@ def start(module, workload, length):
     engine = importlib.import_module(f"adapters.{module}")
     d = workloads.chain(length) if length else workloads.make(workload)
     before = memory()
-    began = time.perf_counter()
+    cpu, began = time.process_time(), time.perf_counter()
     built = engine.build(d)
     if built is None:
         say(event="absent", why="this engine does not do this workload")
         return None
     step, get = built
-    build = time.perf_counter() - began
-    began = time.perf_counter()
+    build, build_cpu = time.perf_counter() - began, time.process_time() - cpu
+    cpu, began = time.process_time(), time.perf_counter()
     losses = [float(step())]
-    first = time.perf_counter() - began
+    first, first_cpu = time.perf_counter() - began, time.process_time() - cpu
     if not length:
         losses += [float(step()) for _ in range(3)]
     norms = {k: float(np.abs(np.asarray(v, np.float64)).sum()) for k, v in get().items()}
@@ -56,6 +56,7 @@ def start(module, workload, length):
         version=engine.version(),
         build=build,
         first=first,
+        build_and_first_cpu=build_cpu + first_cpu,
         losses=losses,
         norms=norms,
         memory=memory(),
