@@ -285,3 +285,26 @@ def test_an_update_is_computed_into_the_variables_own_array():
     array = s.storage.value
     step(np.ones(4))
     assert s.storage.value is array and array.tolist() == [-1.0] * 4
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_gradient_of_cross_entropy_equals_the_plain_one_and_knows_bad_labels(dtype, weighted):
+    z, labels, w = (
+        tl.symbol("z", (None, 5), dtype),
+        tl.symbol("labels", (None,), "int64"),
+        tl.symbol("w", (None,), dtype),
+    )
+    loss = tl.cross_entropy(z, labels, reduction="none") * w if weighted else tl.cross_entropy(z, labels)
+    outputs = [tl.sum(loss), tl.grad(tl.sum(loss), z) * 0.25]
+    fast = tl.function([z, labels, w], outputs, on_unused_input="ignore")
+    plain = tl.function([z, labels, w], outputs, on_unused_input="ignore", mode="plain")
+    rng = np.random.default_rng(0)
+    for rows in (7, 1, 7):
+        arrays = rng.normal(size=(rows, 5)).astype(dtype), rng.integers(0, 5, rows), rng.normal(size=rows).astype(dtype)
+        tolerance = 1e-12 if dtype == "float64" else 2e-6
+        for got, want in zip(fast(*arrays), plain(*arrays), strict=True):
+            np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance)
+    for bad in (5, -1):
+        with pytest.raises(tl.TutorlibError):
+            fast(arrays[0], np.full(7, bad), arrays[2])

@@ -155,14 +155,18 @@ def factor_out_of_product(node: Node) -> Any:
     return None
 
 
-_VIEWS = ("transpose", "reshape", "expand_dims", "squeeze", "broadcast_to", "broadcast_like", "put_label")
+# Ops that move or stretch the elements of their first operand, or are linear in it in another way.
+_VIEWS = tuple(
+    """transpose reshape expand_dims squeeze broadcast_to broadcast_like put_label cross_entropy_back
+    max_pool_spread""".split()
+)
 
 
 @rule(
     "mul",
     tier="algebra",
-    says="c · f(x) = f(c · x), where f only moves or stretches elements",
-    of=("number", "transpose reshape expand_dims squeeze broadcast_to broadcast_like put_label"),
+    says="c · f(x) = f(c · x), where f moves or stretches elements, or is linear in another way",
+    of=("number", " ".join(_VIEWS)),
 )
 def factor_through_views(node: Node) -> Any:
     found = number_and_rest(node)
