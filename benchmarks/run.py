@@ -51,7 +51,8 @@ def environment(keep_memory=False):
     for name in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "NUMBA"):
         env[f"{name}_NUM_THREADS"] = "1"
     if keep_memory:
-        env["MALLOC_TRIM_THRESHOLD_"] = env["MALLOC_MMAP_THRESHOLD_"] = str(1 << 28)
+        env["MALLOC_TRIM_THRESHOLD_"] = str(1 << 28)
+        env["MALLOC_MMAP_THRESHOLD_"] = str(1 << 25)  # glibc takes no more
     return env
 
 

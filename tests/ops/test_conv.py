@@ -123,6 +123,17 @@ def test_a_bias_is_added_to_each_output_channel() -> None:
     )
 
 
+@pytest.mark.parametrize("shape", [(3, 2, 5, 4), (40, 2, 5, 7), (1, 1, 3, 3), (2, 3, 2, 2)])
+def test_the_gradient_of_a_bias_is_the_sum_over_examples_and_places(shape: tuple[int, ...]) -> None:
+    x, w, b = data(shape), data((3, shape[1], 2, 2), seed=1), tl.tensor(np.zeros(3), requires_grad=True)
+    weights = data((shape[0], 3, shape[2] - 1, shape[3] - 1), seed=2)
+    (tl.conv2d(x, w, b) * weights).sum().backward()
+    np.testing.assert_allclose(b.grad.numpy(), weights.sum((0, 2, 3)), 1e-12)
+    y = tl.conv2d(x, w, b)
+    y.backward(np.ascontiguousarray(weights.transpose(1, 2, 3, 0)).transpose(3, 0, 1, 2))
+    np.testing.assert_allclose(b.grad.numpy(), 2 * weights.sum((0, 2, 3)), 1e-12)
+
+
 def test_whole_numbers_convolve_to_whole_numbers() -> None:
     y = value(tl.conv1d, np.array([[[1, 2, 3]]]), np.array([[[1, 1]]]))
     assert y.dtype == np.int64
