@@ -315,23 +315,17 @@ _MANY_ROWS = 512
 _ONES = {np.dtype(t): np.ones(_MANY_ROWS, t) for t in ("float32", "float64")}
 
 
-def _sums_of_rows(x: Any, ones: Any) -> Any:
-    """The sum of each row, piece by piece: a long sum in one go would lose digits."""
-    whole = x.shape[1] - x.shape[1] % len(ones)
-    pieces = x[:, :whole].reshape(len(x), -1, len(ones)) @ ones
-    return _add_up(pieces, 1) + _add_up(x[:, whole:], 1)
-
-
 def _unbroadcast_forward(xp: Any, g: Any, like: Any) -> Any:
     extra = g.ndim - like.ndim
     if xp is np and extra == 1 and g.shape[1:] == like.shape:  # a bias
         ones = _ONES.get(g.dtype) if g.ndim == 2 and len(g) <= _MANY_ROWS else None
         return _add_up(g, 0) if ones is None else ones[: len(g)].dot(g)
-    if xp is np and extra == 1 and g.ndim > 2 and g.size and like.size == g.shape[1]:  # a bias of each channel
-        first = g.transpose(*range(1, g.ndim), 0)
-        ones = _ONES.get(g.dtype) if first.flags.c_contiguous and like.shape[0] == g.shape[1] else None
-        if ones is not None:
-            return _sums_of_rows(first.reshape(len(first), -1), ones).reshape(like.shape)
+    batch_last = xp is np and extra == 1 and g.ndim > 2 and g.size and g.strides[0] == g.itemsize
+    if batch_last and like.size == len(like) == g.shape[1] and g.dtype in _ONES:  # a bias of each channel
+        rows = g.transpose(*range(1, g.ndim), 0).reshape(len(like), -1)
+        whole = rows.shape[1] - rows.shape[1] % _MANY_ROWS  # one long sum would lose digits
+        pieces = rows[:, :whole].reshape(len(like), -1, _MANY_ROWS) @ _ONES[g.dtype]
+        return (_add_up(pieces, 1) + _add_up(rows[:, whole:], 1)).reshape(like.shape)
     if extra > 0:
         g = xp.sum(g, axis=tuple(range(extra)))
     axes = tuple(i for i, (have, want) in enumerate(zip(g.shape, like.shape, strict=True)) if want == 1 and have != 1)
