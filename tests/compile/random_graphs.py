@@ -44,10 +44,10 @@ UNARY = [
 BINARY = [tl.add, tl.sub, tl.mul, tl.maximum, tl.minimum, lambda a, b: a / (1.0 + b * b), lambda a, b: a - (-b)]
 
 
-def random_graph(seed: int, size: int, dtype: str = "float64"):
-    """(inputs, output): ``size`` ops on two matrices of one unknown shape, in a range where exp does not overflow."""
+def random_graph(seed: int, size: int, dtype: str = "float64", shape=(None, None)):
+    """(inputs, output): ``size`` ops on two matrices of one shape, in a range where exp does not overflow."""
     rng = np.random.default_rng(seed)
-    x, y = (tl.symbol(name, (None, None), dtype) for name in "xy")
+    x, y = (tl.symbol(name, shape, dtype) for name in "xy")
     pool = [x, y]
     for _ in range(size):
         if rng.random() < 0.6:

@@ -259,6 +259,19 @@ def test_a_thousand_random_graphs_keep_their_values_at_every_step(block):
         tl.function(inputs, out, mode="check", on_unused_input="ignore")
 
 
+@pytest.mark.parametrize("block", range(4))
+def test_random_graphs_and_gradients_of_known_shapes_keep_their_values_at_every_step(block):
+    for seed in range(12 * block, 12 * (block + 1)):
+        shape = [(3, 4), (1, 5), (2, 1), (0, 3)][seed % 4]
+        inputs, out = random_graph(seed, size=4 + seed % 8, shape=shape)
+        rate = 0.1 * tl.grad(tl.sum(out), inputs[0], disconnected="zero")
+        f = tl.function(inputs, [out, rate], mode="check", on_unused_input="ignore")
+        g = tl.function(inputs, [out, rate], mode="plain", on_unused_input="ignore")
+        values = np.random.default_rng(seed).normal(size=(2, *shape))
+        for got, want in zip(f(*values), g(*values), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-7, atol=1e-8)
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_gradients_of_random_graphs_keep_their_values(seed):
     inputs, out = random_graph(seed, size=6)
