@@ -1,4 +1,5 @@
-"""Starts a JupyterLab of its own for the browser tests: free port, own folders, nothing from outside the machine."""
+"""Starts a Jupyter server of its own for the browser tests, with JupyterLab and Notebook 7: free port, own folders,
+nothing from outside the machine."""
 
 from __future__ import annotations
 
@@ -36,6 +37,10 @@ class Server:
     def page_of(self, notebook: str) -> str:
         """The address of a notebook in JupyterLab."""
         return f"{self.address}/lab/tree/{notebook}?token={self.token}"
+
+    def notebook_page_of(self, notebook: str) -> str:
+        """The address of a notebook in Notebook 7."""
+        return f"{self.address}/notebooks/{notebook}?token={self.token}"
 
     def request(self, path: str, method: str = "GET") -> bytes:
         """Ask the server's REST interface."""
@@ -85,6 +90,7 @@ def jupyter_lab(work: Path, *, theme: str = "JupyterLab Light") -> Iterator[Serv
         sys.executable, "-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", f"--port={port}", "--allow-root",
         f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={folder}", "--ServerApp.port_retries=0",
         "--LabApp.extension_manager=readonly", "--LabApp.news_url=",
+        "--ServerApp.jpserver_extensions={'notebook': True}",
     ]  # fmt: skip
     with (work / "server.log").open("wb") as log:
         process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""What a person does in JupyterLab, as functions over a page: run everything, find a cell, wait until all is quiet."""
+"""What a person does in JupyterLab or in Notebook 7, as functions over a page: run all, find a cell, wait for quiet."""
 
 from __future__ import annotations
 
@@ -39,6 +39,15 @@ class LabPage:
         self._menu("Run", "Run All Cells")
         self.wait_until_quiet()
 
+    def shut_kernel_down(self) -> None:
+        """Kernel > Shut Down Kernel."""
+        self._menu("Kernel", "Shut Down Kernel")
+
+    def run_cell(self, key: str) -> None:
+        """Run one cell, without waiting for it."""
+        self.cell(key).locator(".jp-InputPrompt").click()
+        self.page.keyboard.press("Shift+Enter")
+
     def save(self) -> None:
         """File > Save Notebook, and wait until it is on disk."""
         self._menu("File", "Save Notebook")
@@ -75,3 +84,13 @@ class LabPage:
         self.page.locator(".lm-MenuBar-item", has_text=menu).first.click()
         for entry in entries:
             self.page.locator(".lm-Menu-itemLabel").get_by_text(entry, exact=True).click()
+
+
+class NotebookPage(LabPage):
+    """A notebook open in Notebook 7, which has the same cells and menus and another sign for the kernel."""
+
+    def wait_until_idle(self) -> None:
+        # Idle is also what the sign says before there is a kernel.
+        expect(self.page.locator(".jp-KernelName")).to_contain_text("Python 3", timeout=LONG)
+        sign = self.page.locator(".jp-Notebook-ExecutionIndicator")
+        expect(sign).to_have_attribute("data-status", "idle", timeout=LONG)

@@ -7,7 +7,7 @@ import { bornAt, other } from "./compare_model.js";
 
 const KEPT = 6;
 
-/** `on` holds choose(side, id), moved(side, where), focused(side). */
+/** `on` holds choose(side, id), moved(side, view, size, box), focused(side). */
 export function makePane(spec, side, t, prefix, on) {
   const words = h("p.tl-note");
   const head = h("div.tl-pane-head", h("h3", spec.titles[side]), words);
@@ -19,7 +19,7 @@ export function makePane(spec, side, t, prefix, on) {
     const known = drawn.get(graph);
     if (known) return known;
     const index = indexGraph(spec.graphs[graph]);
-    const canvas = drawGraph(index, t, `${prefix}-${side}-${graph}`, (id) => on.choose(side, id), (where) => on.moved(side, where));
+    const canvas = drawGraph(index, t, `${prefix}-${side}-${graph}`, (id) => on.choose(side, id), (...seen) => on.moved(side, ...seen));
     canvas.root.setAttribute("aria-label", `${spec.titles[side]}. ${index.spec.summary}`);
     canvas.root.addEventListener("focus", () => on.focused(side));
     const made = { index, canvas };

@@ -12,6 +12,7 @@ import { guardKeys, leaveToCell } from "./keyguard.js";
 import { translator } from "./messages.js";
 import "./more_icons.js";
 import { hidePaired } from "./paired_output.js";
+import { follow, relative } from "./panzoom.js";
 import { makePlayer } from "./player.js";
 import { searchBox } from "./search_box.js";
 import { keepFocus, makeShell, outlineView, sidePanel } from "./shell.js";
@@ -75,7 +76,10 @@ function buildView({ model, t, prefix, shell, sync }) {
       select(where, id);
       status.say(panes[where].label(id, match));
     },
-    moved: (where, view) => panes[compare.other(where)].canvas.viewport.follow(view),
+    moved: (where, ...seen) => {
+      const there = relative(...seen);
+      panes[compare.other(where)].canvas.viewport.follow((size, box) => follow(there, size, box));
+    },
     focused: (where) => {
       side = where;
     },

@@ -17,12 +17,18 @@ export function keyName(event) {
   return event.shiftKey && event.key.length > 1 ? `Shift+${event.key}` : event.key;
 }
 
+const mark = ({ target }) => {
+  target.dataset.lmSuppressShortcuts = "true";
+};
+
 /**
  * Run `actions[key]()` for key presses inside `root`. An action that returns false lets the key pass on.
  * Keys with Ctrl, Alt or Meta belong to the browser and are left alone.
  */
 export function guardKeys(root, actions) {
-  root.dataset.lmSuppressShortcuts = "true";
+  mark({ target: root });
+  // Notebook 7 looks for shortcuts before a key gets here, from the focused element outwards: that must say it, too.
+  root.addEventListener("focusin", mark);
   const onKey = (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || event.key === "Tab") return;
     if (usesKey(event.target, event.key)) {

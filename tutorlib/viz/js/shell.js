@@ -1,6 +1,8 @@
 // What both widgets share around their own content: the root with its style, theme and language, the side panel.
 import { button, statusLine } from "./controls.js";
+import { connectionNote } from "./connection.js";
 import { h, put } from "./dom.js";
+import { translator } from "./messages.js";
 import { followTheme } from "./theme.js";
 
 /** {root, status, theme, stop}: an empty widget root inside `el`, dressed for its page. */
@@ -8,10 +10,16 @@ export function makeShell(el, model, css, { label, kind }) {
   const root = h("section", {
     class: `tl-root tl-${kind}`, "aria-label": label, lang: model.get("lang") || "en", "data-tl-ready": "false",
   }, h("style", css));
-  const status = statusLine();
+  const line = statusLine();
+  const connection = connectionNote(el, model, translator(model.get("messages")));
+  const status = { root: h("div", connection.root, line.root), say: line.say };
   el.append(root);
   const theme = followTheme(root, () => model.get("theme"));
-  return { root, status, theme, stop: theme.stop };
+  const stop = () => {
+    theme.stop();
+    connection.stop();
+  };
+  return { root, status, theme, stop };
 }
 
 const FOCUSABLE = "button,input,[tabindex]";

@@ -1,6 +1,6 @@
 // Moves a picture under mouse, pen and fingers: drag to pan, Ctrl+wheel or pinch to zoom around the pointer.
 // It moves the `<svg>` itself by CSS: a transform inside the SVG would lay out every text again in each frame.
-import { fit, follow, pan, relative, reveal, zoomAt } from "./panzoom.js";
+import { fit, pan, reveal, zoomAt } from "./panzoom.js";
 import { lessMotion } from "./theme.js";
 
 const GLIDE = 180;
@@ -10,8 +10,8 @@ const COMFORTABLE = 0.85;
 const DRAG_STARTS = 4;
 
 /**
- * `root` is the window, `layer` the moved picture, `size` the picture's [w, h]. `moved(where)` hears when a person drags
- * or zooms; `follow(where)` of another viewport then looks at the same share of its own picture. `drawn(view, window)`
+ * `root` is the window, `layer` the moved picture, `size` the picture's [w, h]. `moved(view, size, box)` hears when a
+ * person drags or zooms; `follow(there)` goes where the function `there(size, box)` says. `drawn(view, window)`
  * hears of every move.
  */
 export function makeViewport(root, layer, size, moved = null, drawn = null) {
@@ -53,7 +53,7 @@ export function makeViewport(root, layer, size, moved = null, drawn = null) {
   const byHand = (next) => {
     touched = true;
     set(next);
-    moved?.(relative(view, size, box()));
+    moved?.(view, size, box());
   };
   const onWheel = (event) => {
     if (!event.ctrlKey && !event.metaKey) return;
@@ -131,10 +131,9 @@ export function makeViewport(root, layer, size, moved = null, drawn = null) {
       if (next === view) return;
       glideTo(next);
     },
-    follow(where) {
+    follow(there) {
       touched = true;
-      cancelAnimationFrame(glide);
-      set(follow(where, size, box()));
+      set(there(size, box()));
     },
     /** Where the corner of a box stands in the window, and the scale. */
     where: ([x, y]) => [view.k * x + view.x, view.k * y + view.y, view.k],
