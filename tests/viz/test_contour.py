@@ -133,6 +133,28 @@ def test_a_second_run_is_drawn_over_the_first():
     assert view.svg().count("stroke-dasharray") >= 3
 
 
+def test_both_runs_are_followed_while_they_go_on():
+    first, _ = fitted(2)
+    _, _, step = line_fit()
+    second = tl.record()
+    step(X, Y)
+    view = tl.SharedView(first, second)
+    step(X, Y)
+    view.refresh()
+    assert view.spec["other"]["updates"] == [0, 1, 2]
+    second.stop()
+
+
+def test_more_than_two_runs_or_runs_among_variables_are_refused():
+    run, _ = fitted(1)
+    with pytest.raises(TypeError, match="at most 2"):
+        tl.SharedView(run, run, run)
+    with pytest.raises(TypeError, match="at most 1"):
+        tl.GradientView(run, run)
+    with pytest.raises(TypeError, match="at most 2"):
+        tl.SharedView(run, tl.shared(1.0))
+
+
 def test_the_arithmetic_of_an_update_is_in_the_spec():
     view = tl.SharedView(fitted(1)[0])
     assert conforms(view.spec)["frames"][1]["sums"]["s0"] == {

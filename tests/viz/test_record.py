@@ -109,6 +109,26 @@ def test_momentum_is_shown_as_the_whole_expression():
     assert w - 0.1 * (0.9 * v + g) == pytest.approx(row.after)
 
 
+@pytest.mark.parametrize(
+    "new, text",
+    [
+        (lambda w, g: w - 0.1 * g**2, "w − 0.1 · (∂L/∂w)^2"),
+        (lambda w, g: w - 0.1 * (g / (g + 1)), "w − 0.1 · ∂L/∂w / (∂L/∂w + 1)"),
+        (lambda w, g: w - (w - g), "w − (w − ∂L/∂w)"),
+        (lambda w, g: w - tl.minimum(1.0, 2.0 / tl.sqrt(g)) * g, "w − min(1, 2 / √(∂L/∂w)) · ∂L/∂w"),
+        (lambda w, g: -w * -0.5, "(−w) · (-0.5)"),
+        (lambda w, g: tl.tanh(w), "tanh(…)"),
+    ],
+)
+def test_brackets_stand_where_the_expression_needs_them(new, text):
+    w = tl.shared(2.0, name="w")
+    loss = w * w
+    step = tl.function([], loss, updates=[(w, new(w, tl.grad(loss, w)))])
+    with tl.record(w) as run:
+        step()
+    assert run.recording.frames[-1].values[0].rule.text == text
+
+
 def test_the_numbers_are_those_of_minibatches_taken_with_givens():
     data = tl.shared(np.arange(6.0), name="data")
     i, x = tl.symbol("i", dtype="int64", shape=()), tl.scalar("x")

@@ -15,7 +15,7 @@ import numpy as np
 
 from tutorlib.compile.function import Function
 from tutorlib.core.backend import device_of, put, to_host
-from tutorlib.core.errors import shape_text
+from tutorlib.core.errors import TutorlibError, shape_text
 from tutorlib.core.graph import Shared
 from tutorlib.core.observe import Observer, add_observer, remove_observer
 from tutorlib.core.storage import Storage
@@ -332,7 +332,11 @@ class _Call:
     def _all(self) -> list[Any]:
         if self._numbers is None:
             assert self.parts is not None
-            self._numbers = self.parts.numbers(self._inputs, self._before)
+            try:
+                self._numbers = self.parts.numbers(self._inputs, self._before)
+            except TutorlibError:
+                # A graph that cannot run a second time costs its arithmetic, never the learner's run.
+                self._numbers = [(None, None, [])] * len(self.parts.updates)
             self._inputs, self._before = [], {}
         return self._numbers
 

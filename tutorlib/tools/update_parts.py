@@ -73,7 +73,8 @@ def _text(var: Symbol, operands: list[Symbol], depth: int, root: bool = False) -
     if shown is None or depth == 0 or var.derivative_of or (var.name and not root):
         if not any(v is var for v in operands):
             operands.append(var)
-        return f"{{{next(i for i, v in enumerate(operands) if v is var)}}}", ATOM
+        # The sign of a derivative holds a stroke: it must not be read into a power or a quotient.
+        return f"{{{next(i for i, v in enumerate(operands) if v is var)}}}", PRODUCT if var.derivative_of else ATOM
     assert var.node is not None
     template, level, needed = shown
     inner = depth if template == "{}" else depth - 1

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from tutorlib.messages import message
 from tutorlib.viz.display import Picture, Shown, ipython_shell
 from tutorlib.viz.run import Run, record
 from tutorlib.viz.widget_base import Widget
@@ -17,9 +18,14 @@ __all__ = ["FollowingView", "run_of"]
 PAUSE = 0.1
 
 
-def run_of(what: tuple[Any, ...], every: int, keep: str) -> tuple[Run, bool]:
-    """The run to show, and whether it was made here: a run as it is, variables and models recorded from now on."""
-    if what and isinstance(what[0], Run):
+def run_of(what: tuple[Any, ...], every: int, keep: str, most: int = 1) -> tuple[Run, bool]:
+    """The run to show, and whether it was made here: a run as it is, variables and models recorded from now on.
+
+    Raises TypeError for more than `most` runs, and for runs together with variables.
+    """
+    if any(isinstance(thing, Run) for thing in what):
+        if len(what) > most or not all(isinstance(thing, Run) for thing in what):
+            raise TypeError(message("widgets.error_runs", most=most))
         return what[0], False
     return record(*(what or ([],)), every=every, keep=keep), True
 

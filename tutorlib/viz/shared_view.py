@@ -85,9 +85,9 @@ class SharedView(FollowingView):
         theme: str = "auto",
         height: int = 420,
     ) -> None:
-        run, own = run_of(what, every, "thumb")
+        run, own = run_of(what, every, "thumb", most=2)
         self.run = run
-        self._other = what[1] if len(what) == 2 and isinstance(what[1], Run) and not own else None
+        self._other: Run | None = None if own or len(what) < 2 else what[1]
         self._contour, self._over = contour, over
         self._surface: Any = None
         self._drawn: dict[str, Any] | None = None
@@ -104,6 +104,8 @@ class SharedView(FollowingView):
         )
         self.frame = len(self.spec["frames"]) - 1
         self._follow(run, own)
+        if self._other is not None:
+            self._other.follow(self)
         if HAS_WIDGETS:
             self.observe(self._wish, "wanted")  # type: ignore[attr-defined]
 
