@@ -32,7 +32,7 @@ def test_the_flow_has_a_box_for_each_gradient_and_a_reason_where_there_is_none(w
 
 def test_a_nan_is_written_into_the_flow(widgets):
     page = widgets.gradient(gradients(), step=9)
-    expect(page.locator(".tl-bad")).to_have_text("! 10 NaN, 0 inf")
+    expect(page.locator(".tl-alarm")).to_have_text("! 10 NaN, 0 inf")
 
 
 def test_the_picture_speaks_a_sentence(widgets):
@@ -47,11 +47,11 @@ def test_keys_choose_plot_step_and_layer(widgets):
     page = widgets.gradient(gradients(), step=3)
     plot(page).focus()
     page.keyboard.press("r")
-    expect(plot(page).locator(".tl-now")).to_have_count(1)
+    expect(plot(page).locator(".tl-column-now")).to_have_count(1)
     page.keyboard.press("ArrowRight")
     expect(scrubber(page)).to_have_value("4")
     page.keyboard.press("ArrowDown")
-    expect(page.locator(".tl-chosen .tl-layer-name")).to_contain_text("b")
+    expect(page.locator(".tl-picked .tl-layer-name")).to_contain_text("b")
     page.keyboard.press("h")
     expect(page.get_by_role("img", name=re.compile("^Histogram of a layer"))).to_be_visible()
     expect(plot(page).locator(".tl-hist .tl-bar")).to_have_count(3)
@@ -66,7 +66,7 @@ def test_n_finds_the_next_nan_and_says_when_there_is_none(widgets):
     plot(page).focus()
     page.keyboard.press("n")
     expect(scrubber(page)).to_have_value("9")
-    expect(page.locator(".tl-chosen .tl-layer-name")).to_contain_text("b")
+    expect(page.locator(".tl-picked .tl-layer-name")).to_contain_text("b")
     page.evaluate("(spec) => model.set('spec', spec)", gradients(8))
     plot(page).focus()
     page.keyboard.press("n")
@@ -112,7 +112,7 @@ def test_a_click_in_the_map_goes_to_that_layer_and_step(widgets):
     scale = box["width"] / 736
     svg.click(position={"x": (150 + 560 * 6.5 / 12) * scale, "y": (30 + 28 * 1.5) * scale})
     expect(scrubber(page)).to_have_value("6")
-    expect(page.locator(".tl-chosen .tl-layer-name")).to_contain_text("b")
+    expect(page.locator(".tl-picked .tl-layer-name")).to_contain_text("b")
 
 
 def test_new_steps_appear_and_the_end_stays_the_end(widgets):

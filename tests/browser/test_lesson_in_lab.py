@@ -127,7 +127,7 @@ def test_the_scrubber_goes_back_to_an_earlier_value(lab):
     slider.focus()
     lab.page.keyboard.press("ArrowRight")
     expect(view.get_by_role("status")).to_contain_text(re.compile("^update 1 of "))
-    expect(view.locator(".tl-formula")).to_have_text("w ← w − 0.1 · ∂L/∂w")
+    expect(view.locator(".tl-rule-text")).to_have_text("w ← w − 0.1 · ∂L/∂w")
     expect(view.locator(".tl-rule-line")).to_have_count(2)
     expect(view.get_by_role("img", name=re.compile("^Contour of the loss"))).to_be_visible()
 

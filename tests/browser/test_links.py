@@ -38,7 +38,7 @@ def test_what_is_selected_in_one_view_is_selected_in_the_others(widgets):
     widgets.beside(page, "shared_view.js", shared.spec, link=shared.link, frame=6)
     widgets.beside(page, "gradient_view.js", plot.spec, link=plot.link, step=5)
     option = page.get_by_role("option")
-    chosen = page.locator(".tl-chosen .tl-layer-name")
+    chosen = page.locator(".tl-picked .tl-layer-name")
     # From the list of variables to graph and plot.
     option.filter(has_text="b").last.click()
     expect(chosen).to_contain_text("b")
@@ -64,12 +64,12 @@ def test_views_of_another_link_hear_nothing(widgets):
     widgets.beside(page, "gradient_view.js", plot.spec, link="link-b")
     page.get_by_role("option").filter(has_text="b").last.click()
     expect(page.get_by_role("option").last).to_have_attribute("aria-selected", "true")
-    expect(page.locator(".tl-chosen .tl-layer-name")).to_contain_text("w")
+    expect(page.locator(".tl-picked .tl-layer-name")).to_contain_text("w")
     # A link made later joins what is on the page already.
     page.evaluate("() => models.forEach((model) => model.set('link', 'link-c'))")
     page.get_by_role("option").first.click()
     page.get_by_role("option").last.click()
-    expect(page.locator(".tl-chosen .tl-layer-name")).to_contain_text("b")
+    expect(page.locator(".tl-picked .tl-layer-name")).to_contain_text("b")
 
 
 def _first_alone(spec: dict) -> dict:

@@ -134,12 +134,12 @@ def test_a_long_run_of_updates_leaves_no_listeners_behind(widgets):
 
 def test_the_learners_expression_is_shown_with_its_numbers(widgets):
     page = widgets.shared(two_runs(), frame=1)
-    expect(page.locator(".tl-formula")).to_have_text("w ← w − 0.25 · ∂L/∂w")
+    expect(page.locator(".tl-rule-text")).to_have_text("w ← w − 0.25 · ∂L/∂w")
     assert re.sub(r"\s+", "", page.locator(".tl-rules").inner_text()) == "w4−0.25·8→2"
     expect(page.locator(".tl-loss")).to_have_text("loss 5")
     focus_list(page)
     page.keyboard.press("d")
-    expect(page.locator(".tl-formula")).to_have_count(0)
+    expect(page.locator(".tl-rule-text")).to_have_count(0)
 
 
 def test_the_contour_shows_the_way_up_to_the_scrubbed_update(widgets):

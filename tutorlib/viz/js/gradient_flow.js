@@ -45,7 +45,7 @@ function ticks(marks, left, wide, bottom) {
 function band(from, to, bottom, text, anchor) {
   if (to - from < 1) return null;
   return [
-    s("rect.tl-band", { x: from, y: HEAD, width: to - from, height: bottom - HEAD }),
+    s("rect.tl-zone", { x: from, y: HEAD, width: to - from, height: bottom - HEAD }),
     s("text.tl-axis.tl-warning", { x: anchor === "start" ? from : to, y: HEAD - 7, "text-anchor": anchor }, text),
   ];
 }
@@ -74,7 +74,7 @@ function box(cell, x, y, bands, t) {
       s("rect", { class: `tl-box tl-box-${verdict}`, x: lower, y: y + 7, width: Math.max(1.5, upper - lower), height: ROW - 14 }),
       s("path.tl-median", { d: `M${median} ${y + 5}V${y + ROW - 5}` }),
     ] : []),
-    words && s("text.tl-axis.tl-warning.tl-bad", { x: NAME + FLOW - 6, y: middle + 4, "text-anchor": "end" }, `! ${words}`),
+    words && s("text.tl-axis.tl-warning.tl-alarm", { x: NAME + FLOW - 6, y: middle + 4, "text-anchor": "end" }, `! ${words}`),
   ];
 }
 

@@ -20,7 +20,7 @@ export function heatPlot(spec, step, selected, log, t, on) {
     s("text.tl-axis.tl-axis-name", { x: NAME, y: 16 }, t("ui_gradient_heat")),
     spec.layers.map(({ id }, row) => spec.cells[id].every((cell) => cell.norm === null) && noneRow(HEAD + row * ROW, t)),
     spec.layers.map(({ id }, row) => spec.cells[id].map((cell, at) => heatCell(cell, NAME + at * column, HEAD + row * ROW + 2, column, scale))),
-    s("rect.tl-now", { x: NAME + step * column, y: HEAD - 2, width: Math.max(2, column), height: bottom - HEAD + 4 }),
+    s("rect.tl-column-now", { x: NAME + step * column, y: HEAD - 2, width: Math.max(2, column), height: bottom - HEAD + 4 }),
     ends(spec, bottom + 15), legend(scale, bottom + 22), ratioChart(spec, selected, step, chart, t));
   svg.addEventListener("click", (event) => {
     const { left, top, width: shown } = svg.getBoundingClientRect();

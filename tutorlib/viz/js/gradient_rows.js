@@ -6,7 +6,7 @@ export function rowsOf(spec, selected, place, { choose }) {
   return spec.layers.map((layer, row) => {
     const y = place.top + row * place.height;
     const chosen = layer.id === selected;
-    return s("g", { class: `tl-layer ${chosen ? "tl-chosen" : ""}`, "data-layer": layer.name, onclick: () => choose(layer.id) },
+    return s("g", { class: `tl-layer ${chosen ? "tl-picked" : ""}`, "data-layer": layer.name, onclick: () => choose(layer.id) },
       s("rect.tl-row-back", { x: 0, y: y + 1, width: place.width, height: place.height - 2, rx: 5 }),
       s("text.tl-layer-name", { x: place.name - 12, y: y + place.height / 2 + 4.5, "text-anchor": "end" },
         layer.name.length > 18 ? `${layer.name.slice(0, 8)}…${layer.name.slice(-9)}` : layer.name, s("title", layer.name)));

@@ -10,7 +10,7 @@ export function gradientTable(spec, step, selected, t) {
   const rows = spec.layers.map((layer) => {
     const cell = spec.cells[layer.id][step];
     const name = h("th", { scope: "row" }, layer.name);
-    const look = { class: layer.id === selected ? "tl-chosen" : null };
+    const look = { class: layer.id === selected ? "tl-picked" : null };
     if (cell.norm === null) return h("tr", look, name, h("td.tl-left", { colspan: COLUMNS.length }, cell.why));
     const [least, , median, , most] = cell.q;
     const numbers = [cell.norm, least, median, most, cell.ratio].map((number) => short(number));

@@ -22,7 +22,7 @@ export function momentView(spec, variable, at, t, withDelta) {
       frame.loss !== null && frame.loss !== undefined && h("span.tl-loss", t("ui_loss", { loss: short(frame.loss) })),
       h("span.tl-by", byText(frame, t)),
       (frame.marks ?? []).map((mark) => h("span.tl-tag", String(mark)))),
-    told && h("p.tl-formula", told.formula),
+    told && h("p.tl-rule-text", told.formula),
     h("div.tl-update", told ? ruleView(told, t) : sums && arithmeticView(sums, variable, t, withDelta), returnedView(frame, moment, t)),
     !fits && moment.now && h("div.tl-pair", {},
       part(t("ui_stored_value"), valueView(moment.now, t, { size: HEATMAP, outline })),

@@ -86,7 +86,7 @@ function buildView({ model, t, prefix, shell, sync, choices, link }, startFrame,
   const rows = variableRows(spec, t, prefix, (id) => select(id));
   const moment = h("div.tl-moment");
   const charts = h("div.tl-charts");
-  const main = h("div.tl-main", { tabindex: "0", role: "region", "aria-label": t("ui_variable") }, moment, charts);
+  const main = h("div.tl-story", { tabindex: "0", role: "region", "aria-label": t("ui_variable") }, moment, charts);
   const outline = outlineView(spec.text ?? "", t);
   const player = makePlayer(() => moveTo(at >= last ? 0 : at + 1), (playing) => scrubber.playing(playing));
   const scrubber = transport(t, UPDATE_NAMES, {
