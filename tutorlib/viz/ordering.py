@@ -5,6 +5,7 @@ Works on cells (an anchor with its companions) and on the dummies that carry lon
 
 from __future__ import annotations
 
+import random
 from bisect import bisect_right, insort
 from collections import defaultdict
 from collections.abc import Sequence
@@ -21,8 +22,10 @@ GAP_X = 28.0
 GAP_COMPANION = 26.0
 DUMMY_GAP = 14.0
 SWEEPS = 6
-STRAIGHTENINGS = 6
+RESTARTS, CELLS = 24, 1500
+STRAIGHTENINGS = 7
 FALLBACK = 0.05
+LOOSE = 0.02
 WIDEST = 400
 DUMMIES_PER_EDGE = 40
 
@@ -125,7 +128,21 @@ class _Block:
         return self.rows.host.get(key, key) if isinstance(key, str) else key
 
     def order_rows(self) -> None:
-        """Barycentre sweeps down and up; the order with the fewest crossings seen is kept."""
+        """Find an order with few crossings: from the order given, then from shuffled ones as far as time allows."""
+        given, chance = [list(row) for row in self.cells], random.Random(0)
+        fewest = self._sweep()
+        best = self.cells
+        for _ in range(min(RESTARTS, CELLS // max(1, sum(map(len, given))))):
+            if not fewest:
+                break
+            self.cells = [chance.sample(row, len(row)) for row in given]
+            found = self._sweep()
+            if found < fewest:
+                best, fewest = self.cells, found
+        self.cells = best
+
+    def _sweep(self) -> int:
+        """Barycentre sweeps down and up; keeps the order with the fewest crossings seen and returns their number."""
         gaps = self._crossings()
         best, fewest, since = [list(row) for row in self.cells], sum(gaps), 0
         for sweep in range(SWEEPS):
@@ -143,6 +160,7 @@ class _Block:
             if sum(gaps) < fewest:
                 best, fewest, since = [list(row) for row in self.cells], sum(gaps), 0
         self.cells = best
+        return fewest
 
     def _sort_row(self, row: list, near, places: dict, tie: int) -> None:
         wish = {}
@@ -197,6 +215,7 @@ class _Block:
 
     def assign_x(self) -> None:
         """Pull every cell to its neighbours, row by row, keeping the order and the distances; several sweeps."""
+        self._loosen_ends()
         self.x = {}
         for row in self.cells:
             at = 0.0
@@ -213,6 +232,17 @@ class _Block:
             # What nothing leads to has not moved since its readers did.
             if row and not any(self.above[key] for key in row):
                 self._settle(row, self.below, self.above)
+
+    def _loosen_ends(self) -> None:
+        """A cell where edges only end must not push the line of edges that goes on aside: a long chain would drift."""
+        ends = {key for row in self.cells for key in row if not (self.above[key] and self.below[key])}
+        for links in (self.above, self.below):
+            for key, found in list(links.items()):
+                if key in ends or any(other not in ends for other, *_ in found):
+                    links[key] = [
+                        (other, own, off, weight * LOOSE if key in ends or other in ends else weight)
+                        for other, own, off, weight in found
+                    ]
 
     def _settle(self, row, near, otherwise) -> None:
         """Move one row to its neighbours in `near`; a cell without any there follows `otherwise`, weakly."""

@@ -11,6 +11,8 @@ from tutorlib.viz.layout import LEFT, RIGHT, Box, Link
 __all__ = ["Rows", "rank"]
 
 LEAVES = ("input", "constant", "shared")
+# A variable read by more ops than this stands above them all instead of beside the first.
+CLOSE = 2
 
 
 @dataclass
@@ -89,6 +91,8 @@ def _choose_companions(rows, box_of, order, consumers):
         kind = box_of[name].kind
         readers = [c for c in consumers[name] if rows.block[c] == rows.block[name]]
         if kind not in ("shared", "constant") or not readers or (kind == "constant" and len(set(consumers[name])) > 1):
+            continue
+        if len(set(readers)) > CLOSE:
             continue
         anchor = min(readers, key=position.__getitem__)
         if box_of[anchor].kind in LEAVES or anchor in rows.host:

@@ -46,6 +46,12 @@ export function makeViewport(root, layer, size, moved = null, drawn = null) {
     return undefined;
   };
 
+  const jump = (next) => {
+    touched = true;
+    cancelAnimationFrame(glide);
+    set(next);
+  };
+
   const local = (event) => {
     const { left, top } = root.getBoundingClientRect();
     return [event.clientX - left, event.clientY - top];
@@ -131,21 +137,14 @@ export function makeViewport(root, layer, size, moved = null, drawn = null) {
       if (next === view) return;
       glideTo(next);
     },
-    follow(there) {
-      touched = true;
-      set(there(size, box()));
-    },
+    follow: (there) => jump(there(size, box())),
     /** Where the corner of a box stands in the window, and the scale. */
     where: ([x, y]) => [view.k * x + view.x, view.k * y + view.y, view.k],
     /** Put the corner of a box where `where` said that of another one was. */
-    hold([x, y], [left, top, k]) {
-      touched = true;
-      set({ k, x: left - k * x, y: top - k * y });
-    },
+    hold: ([x, y], [left, top, k]) => jump({ k, x: left - k * x, y: top - k * y }),
     centre([x, y]) {
-      touched = true;
       const [w, height] = box();
-      set({ ...view, x: w / 2 - view.k * x, y: height / 2 - view.k * y });
+      jump({ ...view, x: w / 2 - view.k * x, y: height / 2 - view.k * y });
     },
     stop() {
       resized.disconnect();
