@@ -37,6 +37,8 @@ def test_the_graph_is_there_before_the_values_and_the_trace_grows_line_by_line(w
     tree(page, "left").focus()
     page.keyboard.press("Home")
     expect(page.get_by_role("status").last).to_contain_text("Before the first line")
+    branch = page.locator(".tl-pane-left .tl-scope-head", has_text="if false")
+    expect(branch).to_have_class(re.compile("tl-absent"))
     for side in ("left", "right"):
         expect(op(page, side, "sum")).to_have_class(re.compile("tl-absent"))
     page.keyboard.press(".")
@@ -47,6 +49,7 @@ def test_the_graph_is_there_before_the_values_and_the_trace_grows_line_by_line(w
     page.keyboard.press(".")
     expect(op(page, "right", "mul")).not_to_have_class(re.compile("tl-absent"))
     expect(op(page, "left", "sub")).to_have_class(re.compile("tl-m-left"))
+    expect(branch).not_to_have_class(re.compile("tl-absent"))
     expect(op(page, "right", "sub")).to_have_count(0)
     page.keyboard.press("End")
     expect(op(page, "left", "sub")).to_have_class(re.compile("tl-future|tl-m-left"))

@@ -41,6 +41,13 @@ test("nodes exist from their line on", () => {
   assert.equal(bornAt(SPEC, 0, "right"), null);
 });
 
+test("a scope exists as soon as something in it does", () => {
+  const nodes = [{ id: "a", scope: "" }, { id: "b", scope: "loop/then" }];
+  const scopes = [{ id: "loop", key: "s0" }, { id: "loop/then", key: "s1" }, { id: "lo", key: "s2" }];
+  const spec = { ...SPEC, graphs: [{ graph: { nodes, scopes } }], born: [{ a: 0, b: 1 }] };
+  assert.deepEqual([...bornAt(spec, 0, "left")], ["a", "b", "s0", "s1"]);
+});
+
 test("differences come left first, a changed pair once, none that does not exist yet", () => {
   assert.deepEqual(mismatches(SPEC, 0), [["left", "b"], ["right", "z"]]);
   assert.deepEqual(mismatches(SPEC, 1), [["left", "b"], ["left", "c"], ["right", "z"]]);

@@ -24,6 +24,7 @@ export function markNodes(canvas, boxes, sign) {
 
 /** Show only nodes that exist yet; those in `now` are what the step is about. */
 export function showBorn(canvas, there, now) {
+  canvas.root.classList.toggle("tl-bare", Boolean(there) && ![...canvas.nodes.keys()].some((id) => /^s/.test(id) && there.has(id)));
   const absent = (id) => Boolean(there) && !there.has(id);
   for (const [id, { g, item }] of canvas.nodes) {
     g.classList.toggle("tl-absent", absent(id));

@@ -29,11 +29,15 @@ export function matchAt(spec, step) {
   return { partner, sign, together };
 }
 
-/** Ids of the nodes that exist at a step in one pane, or null where all do. */
+/** Ids of the nodes that exist at a step in one pane, and keys of the scopes around them; null where all do. */
 export function bornAt(spec, step, side) {
   const { graph, born } = spec.steps[step][side];
   const lines = spec.born[graph];
-  return lines && new Set(Object.keys(lines).filter((id) => lines[id] <= born));
+  if (!lines) return null;
+  const { nodes, scopes = [] } = spec.graphs[graph].graph;
+  const there = nodes.filter(({ id }) => lines[id] <= born);
+  const around = scopes.filter(({ id }) => there.some(({ scope }) => `${scope}/`.startsWith(`${id}/`)));
+  return new Set([...there.map(({ id }) => id), ...around.map(({ key }) => key)]);
 }
 
 /** All that differs at a step, as [side, id], in the order of the nodes; a changed pair once, on the left. */

@@ -33,7 +33,8 @@ export function makePane(spec, side, t, prefix, on) {
   }
 
   function label(id, match) {
-    const spoken = shown.index.nodes.get(id).spoken ?? id;
+    const { spoken = id, fold } = shown.index.nodes.get(id);
+    if (fold) return spoken;
     const theirs = match.partner[side].get(id);
     const place = t(side === "left" ? "ui_compare_on_right" : "ui_compare_on_left");
     if (theirs === undefined) return t("ui_compare_alone", { spoken, side: place });

@@ -77,8 +77,9 @@ function buildView({ model, t, prefix, shell, sync }) {
       status.say(panes[where].label(id, match));
     },
     moved: (where, ...seen) => {
-      const there = relative(...seen);
-      panes[compare.other(where)].canvas.viewport.follow((size, box) => follow(there, size, box));
+      const { canvas, index } = panes[compare.other(where)];
+      const { k, x, y } = follow(relative(...seen), index.spec.layout.size, [canvas.root.clientWidth, canvas.root.clientHeight]);
+      canvas.viewport.hold([0, 0], [x, y, k]);
     },
     focused: (where) => {
       side = where;

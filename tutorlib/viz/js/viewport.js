@@ -11,8 +11,7 @@ const DRAG_STARTS = 4;
 
 /**
  * `root` is the window, `layer` the moved picture, `size` the picture's [w, h]. `moved(view, size, box)` hears when a
- * person drags or zooms; `follow(there)` goes where the function `there(size, box)` says. `drawn(view, window)`
- * hears of every move.
+ * person drags or zooms, `drawn(view, window)` of every move.
  */
 export function makeViewport(root, layer, size, moved = null, drawn = null) {
   let view = { k: 1, x: 0, y: 0 };
