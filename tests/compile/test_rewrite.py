@@ -8,6 +8,7 @@ import pytest
 import tutorlib as tl
 from tests.compile.random_graphs import random_graph
 from tutorlib.compile.rewrite import WrongRewriteError, rewrite
+from tutorlib.compile.rule_table import Rule
 
 
 def ops(expression):
@@ -228,6 +229,28 @@ def test_rules_that_undo_each_other_are_stopped():
     try:
         with pytest.raises(WrongRewriteError, match="do not come to rest"):
             rewrite([tl.sin(x)])
+    finally:
+        tl.remove_rule("there")
+        tl.remove_rule("and_back")
+
+
+def test_rules_of_the_library_that_undo_each_other_cost_a_warning_and_no_program(monkeypatch):
+    monkeypatch.setattr(Rule, "of_the_library", True)
+
+    @tl.rule("sin", says="there")
+    def there(node):
+        return -tl.cos(node.inputs[0] + np.pi / 2)
+
+    @tl.rule("cos", says="and back")
+    def and_back(node):
+        return tl.sin(node.inputs[0] + np.pi / 2)
+
+    try:
+        with pytest.warns(UserWarning, match="do not come to rest"):
+            f = tl.function([x], tl.sin(x))
+        np.testing.assert_allclose(f([0.5, 1.0]), np.sin([0.5, 1.0]), rtol=1e-9)
+        with pytest.raises(WrongRewriteError, match="do not come to rest"):
+            tl.function([x], tl.sin(x), mode="check")
     finally:
         tl.remove_rule("there")
         tl.remove_rule("and_back")

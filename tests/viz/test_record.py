@@ -338,3 +338,14 @@ def test_keep_says_what_is_kept():
         assert kept.change["stats"]["mean"] == 1.0
     with pytest.raises(ValueError, match="not one of stats, thumb, full"):
         tl.record(keep="everything")
+
+
+def test_gradients_of_another_model_are_not_looked_at():
+    w, other = tl.Parameter([1.0, 2.0], name="w"), tl.Parameter([3.0], name="other")
+    with tl.record([w]) as run:
+        (w * w).sum().backward()
+        (other * other).sum().backward()
+        with tl.no_grad():
+            w -= 0.5 * w.grad
+    (frame,) = [f for f in run.frames if f["update"] == 1]
+    assert frame["loss"] == 5.0

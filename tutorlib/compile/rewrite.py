@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -40,7 +41,7 @@ def rewrite(
         allow: safeties of the rules that may run.
         rounds: how often at most the sequence merge → rules is gone through.
 
-    Raises WrongRewriteError when a rule changes a shape or dtype, or when it runs for ever.
+    Raises WrongRewriteError when a rule changes a shape or dtype, or when rules of one's own undo each other for ever.
     """
     log = rewritten_graph(outputs, check, allow, rounds)
     return log.goto(len(log)), log
@@ -63,7 +64,7 @@ def rewritten_graph(
     unseen = table.by_tier(nodes)
     merge.run(nodes)
     for number in range(rounds):
-        if number and not merge_again(merge, work):
+        if work.stopped or (number and not merge_again(merge, work)):
             break
         for tier in REWRITING:
             work.run(unseen[tier] + work.changed_since(tier), tier)
@@ -85,6 +86,7 @@ class _Table:
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._rules = [r for r in rules if r.tier in REWRITING]
+        self.of_the_library = all(r.of_the_library for r in self._rules)
         self._ops = {op for r in self._rules for op in r.ops}
         self._known: dict[Any, dict[str, tuple[Rule, ...]]] = {}
 
@@ -129,6 +131,7 @@ class _Work:
         self._graph, self._log, self._check, self._table = graph, log, check, table
         self._changed: list[Node] = []
         self._seen_by = dict.fromkeys((*REWRITING, "merge"), 0)
+        self.stopped = False
 
     def merged(self, node: Node, old: Symbol, kept: Symbol) -> None:
         """Put the same result of an equal node in the place of one."""
@@ -157,6 +160,15 @@ class _Work:
         start, self._seen_by[who] = self._seen_by[who], len(self._changed)
         return list({id(node): node for node in self._changed[start:]}.values())
 
+    def _stop(self, last: Rule) -> None:
+        """Rules that undo each other: an error in a learner's own, or while checking. Those of the library must not cost
+        a learner the program: every step was right, so the graph runs as it stands."""
+        says = f"the rules do not come to rest; the last was {last.name}"
+        if self._check is not None or not self._table.of_the_library:
+            raise WrongRewriteError(says, fix="look at its equation")
+        warnings.warn(f"{says}. The graph runs as it stands; this is an error of tutorlib", UserWarning, stacklevel=2)
+        self.stopped = True
+
     def run(self, nodes: Sequence[Node], tier: str) -> None:
         """Apply the rules of a tier to ``nodes`` and to all that changes by it."""
         rules_of, alive = self._table.of, self._graph.alive
@@ -180,9 +192,8 @@ class _Work:
                         continue
                     budget -= 1
                     if budget < 0:
-                        raise WrongRewriteError(
-                            f"the rules do not come to rest; the last was {r.name}", fix="look at its equation"
-                        )
+                        self._stop(r)
+                        return
                     start = len(self._changed)
                     self._replace(r, node, after)
                     building.meta = meta = Meta("rewrite")

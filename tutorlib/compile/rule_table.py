@@ -47,6 +47,11 @@ class Rule:
     of: tuple[str, ...] = ()
     absorbs: tuple[str, ...] = ()
 
+    @property
+    def of_the_library(self) -> bool:
+        """Whether it came with tutorlib; a learner's own did not."""
+        return str(getattr(self.apply, "__module__", "")).startswith("tutorlib.")
+
     def fits(self, kinds: Sequence[str]) -> bool:
         """Whether operands of these kinds (see ``rule``) are what it asks for."""
         return all(any(kind in kinds for kind in wanted.split()) for wanted in self.of)

@@ -157,8 +157,7 @@ class History(Frames, Observer):
 
     def on_gradient(self, cost: Any, gradients: Any) -> None:
         self._open = set()
-        if cost is not None and cost.size == 1:
-            self._loss = float(to_host(cost._data).item())
+        mine = False
         for var, gradient in gradients:
             if var.op is not None:
                 continue
@@ -166,9 +165,14 @@ class History(Frames, Observer):
             if place is None and self._discovers and var.requires_grad:
                 place = self._add(var)
             if place is not None:
+                mine = True
                 self.tracks[place].tensor = var
                 self._fresh[place] = gradient
                 self._why.pop(place, None)
+        if not mine:  # of somebody else's model: nothing of it is to be read, least of all from a GPU
+            return
+        if cost is not None and cost.size == 1:
+            self._loss = float(to_host(cost._data).item())
         for place, track in enumerate(self.tracks):
             if track.tensor is not None and place not in self._fresh and place not in self._explained:
                 self._explained.add(place)
