@@ -248,7 +248,7 @@ def test_rules_of_the_library_that_undo_each_other_cost_a_warning_and_no_program
     try:
         with pytest.warns(UserWarning, match="do not come to rest"):
             f = tl.function([x], tl.sin(x))
-        np.testing.assert_allclose(f([0.5, 1.0]), np.sin([0.5, 1.0]), rtol=1e-9)
+        np.testing.assert_allclose(f([[0.5, 1.0]]), np.sin([[0.5, 1.0]]), rtol=1e-9)
         with pytest.raises(WrongRewriteError, match="do not come to rest"):
             tl.function([x], tl.sin(x), mode="check")
     finally:

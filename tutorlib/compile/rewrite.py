@@ -161,8 +161,8 @@ class _Work:
         return list({id(node): node for node in self._changed[start:]}.values())
 
     def _stop(self, last: Rule) -> None:
-        """Rules that undo each other: an error in a learner's own, or while checking. Those of the library must not cost
-        a learner the program: every step was right, so the graph runs as it stands."""
+        """Rules that undo each other are an error in a learner's own, and while checking. Those of the library must not
+        cost a learner the program: every step was right, so the graph runs as it stands."""
         says = f"the rules do not come to rest; the last was {last.name}"
         if self._check is not None or not self._table.of_the_library:
             raise WrongRewriteError(says, fix="look at its equation")

@@ -50,7 +50,7 @@ class Rule:
     @property
     def of_the_library(self) -> bool:
         """Whether it came with tutorlib; a learner's own did not."""
-        return str(getattr(self.apply, "__module__", "")).startswith("tutorlib.")
+        return str(getattr(self.apply, "__module__", "")).startswith("tutorlib.compile.")
 
     def fits(self, kinds: Sequence[str]) -> bool:
         """Whether operands of these kinds (see ``rule``) are what it asks for."""
