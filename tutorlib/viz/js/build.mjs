@@ -38,7 +38,7 @@ const packedCss = {
 const OWN = `root stop viewport position events producers consumers gradients ranks phases places members
   setStep setSelected setFound setHeight boxOf addView reveal centre zoom nextSpeed playing pending flush echo quiet
   pressed fold show item head isOpen backKey forwardKey closed visit seek room bend
-  asked again order leave found prefix shell sync ask boxes place hatch digits seen`.split(/\s+/);
+  asked again order leave found prefix shell sync ask boxes place hatch digits seen moved hold follow tell hear`.split(/\s+/);
 
 const banner = `/* built from tutorlib/viz/js by build.mjs; sources ${await digestOfSources()} */`;
 const { outputFiles } = await esbuild.build({
@@ -58,6 +58,6 @@ const { outputFiles } = await esbuild.build({
 // esbuild bundles; terser finds some more to leave out.
 await mkdir(outdir, { recursive: true });
 for (const { path, text } of outputFiles) {
-  const { code } = await terser(text, { module: true, ecma: 2020, compress: { passes: 4, unsafe_arrows: true, unsafe_methods: true, pure_getters: true }, mangle: true });
+  const { code } = await terser(text, { module: true, ecma: 2020, compress: { passes: 4, unsafe: true, unsafe_arrows: true, unsafe_methods: true, pure_getters: true }, mangle: true });
   await writeFile(path, `${banner}\n${code}\n`);
 }
