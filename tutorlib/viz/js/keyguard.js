@@ -18,7 +18,7 @@ export function keyName(event) {
 }
 
 const mark = ({ target }) => {
-  target.dataset.lmSuppressShortcuts = "true";
+  target.dataset.lmSuppressShortcuts = true;
 };
 
 /**

@@ -136,7 +136,6 @@ export function makeViewport(root, layer, size, moved = null, drawn = null) {
       if (next === view) return;
       glideTo(next);
     },
-    follow: (there) => jump(there(size, box())),
     /** Where the corner of a box stands in the window, and the scale. */
     where: ([x, y]) => [view.k * x + view.x, view.k * y + view.y, view.k],
     /** Put the corner of a box where `where` said that of another one was. */
