@@ -73,7 +73,8 @@ export function sentence(spec, layer, step, t) {
     update, name: layer.name, norm: short(cell.norm), median: cell.q.length ? short(cell.q[2]) : "–", ratio: short(cell.ratio),
   });
   const verdict = verdictOf(cell, spec.bands);
-  return verdict ? `${text} ${t(`ui_gradient_is_${verdict}`, { nan: cell.nan, inf: cell.pos_inf + cell.neg_inf })}` : text;
+  if (!verdict) return text;
+  return [text, t(`ui_gradient_is_${verdict}`, { nan: cell.nan, inf: cell.pos_inf + cell.neg_inf })].join(" ");
 }
 
 /** What histogram.js draws for a cell: symmetric-log bins, the same for all steps of a layer. */
