@@ -12,6 +12,7 @@ from tutorlib.lessons.measure import measure_lesson, took
 from tutorlib.lessons.paths import LessonFolders, NoLessonsHere, find_folders
 from tutorlib.lessons.produce import KINDS, build_lesson
 from tutorlib.lessons.source import SourceError, read_lesson
+from tutorlib.lessons.waiting import say, waited_for
 from tutorlib.messages import DEFAULT_LANGUAGE, message
 
 
@@ -41,7 +42,8 @@ def _build(arguments: argparse.Namespace) -> int:
         print(message("lessons.cli.out_wanted", kind=arguments.to), file=sys.stderr)
         return 2
     folders = find_folders()
-    for path in folders.sources(arguments.ids):
+    paths = folders.sources(arguments.ids)
+    for path in waited_for(paths, len(paths), message("lessons.cli.building")):
         built = build_lesson(
             path,
             folders,
@@ -50,7 +52,7 @@ def _build(arguments: argparse.Namespace) -> int:
             language=arguments.lang,
             overwrite=arguments.overwrite,
         )
-        print(message("lessons.cli.built", name=built.name))
+        say(message("lessons.cli.built", name=built.name))
     return 0
 
 
@@ -58,7 +60,7 @@ def _check(arguments: argparse.Namespace) -> int:
     folders = find_folders()
     paths = folders.sources(arguments.ids)
     problems: list[object] = list(ledger_problems(folders))
-    for path in paths:
+    for path in waited_for(paths, len(paths), message("lessons.cli.checking")):
         found: list[object] = [*check_lesson(path, folders, arguments.lang)]
         if not found and not arguments.quick:
             found = _measured(path, folders)
@@ -75,7 +77,7 @@ def _measured(path: Path, folders: LessonFolders) -> list[object]:
         run, found = measure_lesson(path, folders)
     except CellFailed as problem:
         return [problem]
-    print(took(read_lesson(path), run), flush=True)
+    say(took(read_lesson(path), run))
     return [*found]
 
 

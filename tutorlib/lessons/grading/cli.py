@@ -18,6 +18,7 @@ from tutorlib.lessons.grading.similarity import alike
 from tutorlib.lessons.grading.submission import find_submissions
 from tutorlib.lessons.paths import NoLessonsHere, find_folders
 from tutorlib.lessons.source import SourceError
+from tutorlib.lessons.waiting import say
 from tutorlib.messages import message
 
 
@@ -64,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
 
             def told(number: int, result: Result) -> None:
                 said = result["problem"] or f"{result['points']}/{result['out_of']}"
-                print(f"{number}/{len(works)} {result['name']}: {said}", flush=True)
+                say(f"{number}/{len(works)} {result['name']}: {said}")
 
             everything = {**settings, "lessons": digests}
             results = grade_class(works, lessons.grade, out / "results", everything, arguments.workers, told)

@@ -24,6 +24,7 @@ from tutorlib.lessons.grading.submission import Submission, Unreadable, lesson_o
 from tutorlib.lessons.grading.template import Template, read_template
 from tutorlib.lessons.paths import LessonFolders, NoLessonsHere
 from tutorlib.lessons.source import read_lesson
+from tutorlib.lessons.waiting import waited_for
 from tutorlib.messages import message
 
 Grade = Callable[[str, dict[str, str]], dict[str, dict[str, Any]]]
@@ -124,7 +125,7 @@ def grade_class(
     with ThreadPoolExecutor(max(workers, 1)) as pool:
         try:
             jobs = [pool.submit(_result, work, grade, store, settings) for work in works]
-            for number, job in enumerate(as_completed(jobs), 1):
+            for number, job in enumerate(waited_for(as_completed(jobs), len(jobs), message("lessons.grading")), 1):
                 result = job.result()
                 results[result["name"]] = result
                 told(number, result)

@@ -38,8 +38,7 @@ export function faceName(node) {
 /** What line 3 shows for a value: {text} for few numbers, else {thumb, text}; without one, why there is none. */
 export function faceValue(value, note = "") {
   if (!value) return { text: note };
-  const few = value.shape.length < 2 && (value.stats?.size ?? 0) <= SMALL;
-  if (few || !value.thumb) return { text: value.text };
+  if ((value.stats?.size ?? 0) <= SMALL || !value.thumb) return { text: value.text };
   return { text: value.stats?.mean == null ? "" : `μ ${short(value.stats.mean, 3)}`, thumb: value.thumb };
 }
 
