@@ -31,6 +31,34 @@ def views():
     return graph, shared, plot
 
 
+LOOKS_WITHOUT_THE_OTHERS = """(root) => {
+  const looks = () => [...root.querySelectorAll("*")].map((node) => {
+    const look = getComputedStyle(node);
+    return [node.getAttribute("class"), look.backgroundColor, look.color, look.fill, look.stroke, look.strokeWidth,
+      look.display, look.position, look.fontSize, look.paddingLeft].join(" ");
+  });
+  const others = [...document.querySelectorAll(".tl-root > style")].filter((style) => !root.contains(style));
+  const together = looks();
+  for (const style of others) style.sheet.disabled = true;
+  const alone = looks();
+  for (const style of others) style.sheet.disabled = false;
+  return [together, alone];
+}"""
+
+
+def test_the_styles_of_one_view_do_not_reach_into_another(widgets):
+    graph, shared, plot = views()
+    page = widgets.graph(graph.spec, step=graph.step)
+    # A transition would hide what a style sheet changes.
+    page.add_style_tag(content="* { transition: none !important; }")
+    widgets.beside(page, "shared_view.js", shared.spec, frame=6, selected="s1")
+    widgets.beside(page, "gradient_view.js", plot.spec, step=5, selected="s1")
+    for root in page.locator(".tl-root").all():
+        together, alone = root.evaluate(LOOKS_WITHOUT_THE_OTHERS)
+        assert len(together) > 30
+        assert together == alone
+
+
 def test_what_is_selected_in_one_view_is_selected_in_the_others(widgets):
     graph, shared, plot = views()
     assert graph.link == shared.link == plot.link != ""
