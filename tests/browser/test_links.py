@@ -56,6 +56,9 @@ def test_the_styles_of_one_view_do_not_reach_into_another(widgets):
     for root in page.locator(".tl-root").all():
         together, alone = root.evaluate(LOOKS_WITHOUT_THE_OTHERS)
         assert len(together) > 30
+        # The colours of the theme reach the root, which is inside its own scope.
+        assert root.evaluate("(root) => getComputedStyle(root).getPropertyValue('--tl-accent')")
+        expect(root.locator("button").first).to_have_css("border-top-width", "0px")
         assert together == alone
 
 
