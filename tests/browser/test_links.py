@@ -62,6 +62,17 @@ def test_the_styles_of_one_view_do_not_reach_into_another(widgets):
         assert together == alone
 
 
+def test_a_browser_that_cannot_scope_styles_shows_a_dressed_view(widgets):
+    graph, shared, _ = views()
+    page = widgets.graph(graph.spec)
+    page.evaluate("() => { delete globalThis.CSSScopeRule; }")
+    widgets.beside(page, "shared_view.js", shared.spec, frame=6)
+    root = page.locator("#host1 .tl-root")
+    assert not root.locator("style").inner_text().startswith("@scope")
+    assert root.evaluate("(root) => getComputedStyle(root).getPropertyValue('--tl-accent')")
+    expect(root.locator("button").first).to_have_css("border-top-width", "0px")
+
+
 def test_what_is_selected_in_one_view_is_selected_in_the_others(widgets):
     graph, shared, plot = views()
     assert graph.link == shared.link == plot.link != ""

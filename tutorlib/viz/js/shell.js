@@ -9,8 +9,9 @@ import { followTheme } from "./theme.js";
 export function makeShell(el, model, css, { label, kind }) {
   const root = h("section", {
     class: `tl-root tl-${kind}`, "aria-label": label, lang: model.get("lang") || "en", "data-tl-ready": "false",
-    // Scoped: other views on the page use some of the same class names for other things.
-  }, h("style", `@scope(:has(>.tl-${kind})){${css}}`));
+    // Scoped: other views on the page use some of the same class names for other things. An older browser shows views
+    // that stand alone as they should be, and small faults where several kinds stand together.
+  }, h("style", globalThis.CSSScopeRule ? `@scope(:has(>.tl-${kind})){${css}}` : css));
   const line = statusLine();
   const connection = connectionNote(el, model, translator(model.get("messages")));
   const status = { root: h("div", connection.root, line.root), say: line.say };
