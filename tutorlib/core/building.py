@@ -9,14 +9,20 @@ from typing import Any
 
 
 class Meta:
-    """What a node knows of its making beside its inputs: role, origin, scope. Shared by all nodes made alike."""
+    """What a node knows of its making beside its inputs: role, origin, scope. Shared by all nodes made alike.
 
-    __slots__ = ("origin", "role", "scope")
+    A node of a symbolic gradient also has the ``trail`` of the walk that made it, see ``walk``.
+    """
 
-    def __init__(self, role: str = "forward", origin: Any = None, scope: str = "") -> None:
+    __slots__ = ("origin", "role", "scope", "trail")
+
+    def __init__(
+        self, role: str = "forward", origin: Any = None, scope: str = "", trail: list[Any] | None = None
+    ) -> None:
         self.role = role
         self.origin = origin
         self.scope = scope
+        self.trail = trail
 
 
 FORWARD = Meta()

@@ -42,6 +42,7 @@ def walk(
     keep: frozenset[int] = frozenset(),
     remember: bool = False,
     arrive: Mapping[int, Callable[[Any], Any]] | None = None,
+    trail: list[Any] | None = None,
 ) -> None:
     """Carry ``cotangents`` (by ``id`` of variable) from the outputs of the nodes in ``order`` to their inputs.
 
@@ -52,6 +53,7 @@ def walk(
         keep: ids of intermediate variables whose cotangent is a result, not to be dropped on the way.
         remember: leave each cotangent on its (dynamic) node, for drawing.
         arrive: by id of variable: called with its complete cotangent, and may return another one to go on with.
+        trail: filled with what was sent, in order: (node, input variable, its part, the sum of its parts so far).
     """
     before = building.meta
     add = OPS.add
@@ -73,25 +75,32 @@ def walk(
                     continue
             if remember:
                 node.cotangent = g
-            parts = pulled_back(domain, node, g, on_path)
+            parts = pulled_back(domain, node, g, on_path, trail)
             for var, grad in parts:
                 key = id(var)
                 sofar = cotangents.get(key)
-                cotangents[key] = grad if sofar is None else add(sofar, grad)
+                total = cotangents[key] = grad if sofar is None else add(sofar, grad)
+                if trail is not None:
+                    trail.append((node, var, grad, total))
             if observe.observers:
                 observe.tell("on_vjp", node, g, parts)
     finally:
         building.meta = before
 
 
-def pulled_back(domain: Domain, node: Any, g: Any, on_path: Callable[[Any], bool]) -> list[tuple[Any, Any]]:
-    """The cotangents that one node sends to its inputs, as pairs (input, cotangent), for inputs on the path only."""
+def pulled_back(
+    domain: Domain, node: Any, g: Any, on_path: Callable[[Any], bool], trail: list[Any] | None = None
+) -> list[tuple[Any, Any]]:
+    """The cotangents that one node sends to its inputs, as pairs (input, cotangent), for inputs on the path only.
+
+    Nodes made for them know the ``trail`` of their walk.
+    """
     see, fit, builds = domain
     out, values = see(node)
     inputs = node.inputs
     needs = [on_path(var) for var in inputs]
     if builds:
-        building.meta = Meta("backward", node, node.meta.scope)
+        building.meta = Meta("backward", node, node.meta.scope, trail)
     rules = node.op.vjp
     if type(rules) is tuple:
         attrs = node.attrs

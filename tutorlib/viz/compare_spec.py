@@ -84,7 +84,7 @@ def _drawn(what: Any, roots: Sequence[Any]) -> tuple[dict[str, Any], Side, Seque
     if choices:
         drawing = draw_graph(whole)
     else:
-        drawing, _ = graph_drawing(what, wrt=[] if isinstance(roots[0], Tensor) else None)
+        drawing, _ = graph_drawing(what, wrt=[] if isinstance(roots[0], Tensor) else None, fold=False)
     spec = spec_of(drawing)
     return spec, Side(spec["graph"], {}, facts_of(drawing)), drawing.notes
 

@@ -55,9 +55,11 @@ def fill_values(drawing: Drawing, inputs: Mapping[Any, Any]) -> bool:
             missing.append(str(var.name or message("widgets.unnamed")))
     complete = True
     with quiet():
-        for node in drawing.order:
+        for node in drawing.running or drawing.order:
             if isinstance(node, Tensor):
                 continue
+            if drawing.running:
+                values.update((id(v), v.value) for v in node.inputs if isinstance(v, Constant))
             if not all(id(v) in values for v in node.inputs):
                 complete = False
                 continue
@@ -69,7 +71,11 @@ def fill_values(drawing: Drawing, inputs: Mapping[Any, Any]) -> bool:
                 continue
             results = [result] if node.op.nout == 1 else list(result)
             values.update((id(v), r) for v, r in zip(node.outputs, results, strict=True))
-            drawing.arrays[drawing.ids[id(node)]] = to_host(results[0])
+            if not drawing.running or node.role != "backward":
+                drawing.arrays[drawing.ids[id(node)]] = to_host(results[0])
+    for key in drawing.inner:
+        if key in values:
+            drawing.inner[key] = to_host(values[key])
     if inputs and missing:
         drawing.notes.append(message("widgets.note_needs_inputs", names=", ".join(missing)))
     return complete
@@ -80,5 +86,5 @@ def _mark_error(drawing: Drawing, node: Any, error: TutorlibError) -> None:
     shown["kind"], shown["letter"] = "error", "!"
     mark_axes(drawing, shown["id"], error)
     shown["note"] = str(error).splitlines()[0][:300]
-    said = shown["note"] if shown["note"].startswith(shown["op"]) else f"{shown['label']}: {shown['note']}"
+    said = shown["note"] if shown["note"].startswith(shown["op"] or "") else f"{shown['label']}: {shown['note']}"
     drawing.notes.append(said)

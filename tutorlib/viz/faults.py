@@ -70,10 +70,10 @@ def _op_text(drawing: Drawing, flow: Flow | None, name: str) -> str:
         return message("widgets.fault_made", op=shown["label"], said="", **fields)
     consumer = part.consumer
     rule = backward_of(consumer.op.name, part.port)
-    arrays = [to_host(v) for v in consumer.inputs]
+    arrays = [_array_of(drawing, v) for v in consumer.inputs]
     made = drawing.arrays[name] if part.array is None else part.array
-    above = {} if consumer.cotangent is None else {f"∂L/∂{rule.output}": to_host(consumer.cotangent)} if rule else {}
-    said = _at_element(rule, arrays, made, above | ({rule.output: to_host(consumer)} if rule else {}), True)
+    above = {} if part.above is None else {f"∂L/∂{rule.output}": to_host(part.above)} if rule else {}
+    said = _at_element(rule, arrays, made, above | ({rule.output: _array_of(drawing, consumer)} if rule else {}), True)
     return message("widgets.fault_made_back", op=consumer.op.name, name=shown["label"], said=said, **fields)
 
 

@@ -6,7 +6,7 @@ Before `backward()` they are there without a value, "not computed": never a zero
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,18 +22,25 @@ from tutorlib.viz.model import Drawing
 from tutorlib.viz.names import cost_name, gradient_name
 from tutorlib.viz.values import to_host
 
-__all__ = ["Flow", "add_gradients"]
+__all__ = ["Flow", "Part", "add_gradients", "add_in_order"]
 
 LARGEST = 1_000_000
 
 
 @dataclass
 class Part:
-    """What one use of a variable adds to its gradient: the op that used it, at which input, and the number if known."""
+    """What one use of a variable adds to its gradient: the op that used it, at which input, and the number if known.
+
+    `above` is the gradient of the op's output. In a static graph `symbol` gives the part and `above_of` is the id of
+    the node that shows the gradient of the op's output.
+    """
 
     consumer: Any
     port: int
     array: np.ndarray | None
+    above: Any = None
+    symbol: Any = None
+    above_of: str = ""
 
 
 @dataclass
@@ -56,26 +63,39 @@ def add_gradients(drawing: Drawing, root: Tensor, wrt: Sequence[Any] | None) -> 
     shown = _on_path(drawing, wrt)
     order = [node for node in toposort([root]) if id(node) in drawing.ids]
     uses: dict[int, list[tuple[Any, int]]] = defaultdict(list)
-    waiting: dict[int, int] = defaultdict(int)
     for node in order:
         if id(node) in shown:
             for port, var in enumerate(node.inputs):
                 if id(var) in shown:
                     uses[id(var)].append((node, port))
-                    waiting[id(var)] += 1
+    add_in_order(drawing, flow, order, root, uses)
+    return flow
+
+
+def add_in_order(
+    drawing: Drawing, flow: Flow, order: Sequence[Any], root: Any, uses: Mapping[int, list[tuple[Any, int]]]
+) -> dict[int, str]:
+    """Add the gradient nodes of `root` and of all variables with `uses` (by id: pairs of op and input).
+
+    A leaf's comes as soon as the gradients of all ops that use it are there. Answers with the ids of the gradient
+    nodes, by id of variable.
+    """
+    waiting = {key: {(id(node), port) for node, port in found} for key, found in uses.items()}
     made: dict[int, str] = {}
     for node in reversed(order):
-        if node is not root and not uses[id(node)]:
+        out = node.outputs[0]
+        if out is not root and not uses.get(id(out)):
             continue
-        _add_one(drawing, flow, node, uses[id(node)], made)
-        for var in node.inputs:
-            if id(var) in shown and var.op is None:
-                waiting[id(var)] -= 1
-                if not waiting[id(var)]:
+        _add_one(drawing, flow, out, uses.get(id(out), []), made)
+        for port, var in enumerate(node.inputs):
+            left = waiting.get(id(var), set()) if getattr(var, "node", None) is None else set()
+            if (id(node), port) in left:
+                left.remove((id(node), port))
+                if not left:
                     _add_one(drawing, flow, var, uses[id(var)], made)
-    if root.op is None:
+    if root.node is None:
         _add_one(drawing, flow, root, [], made)
-    return flow
+    return made
 
 
 def _on_path(drawing: Drawing, wrt: Sequence[Any] | None) -> set[int]:
@@ -90,33 +110,38 @@ def _on_path(drawing: Drawing, wrt: Sequence[Any] | None) -> set[int]:
     return path
 
 
-def _add_one(drawing: Drawing, flow: Flow, var: Tensor, uses: list[tuple[Any, int]], made: dict[int, str]) -> None:
-    of = drawing.ids[id(var)]
+def _add_one(drawing: Drawing, flow: Flow, var: Any, uses: list[tuple[Any, int]], made: dict[int, str]) -> None:
+    of = drawing.ids[id(_made_by(var))]
     forward = drawing.node(of)
     array = None
     if flow.computed:
         raw = var.cotangent if var.op is not None else var.grad
         array = None if raw is None else to_host(raw)
-    source = uses[0][0] if uses else var
+    source = drawing.id_of(uses[0][0] if uses else var)
     name = drawing.add(
         "gradient", gradient_name(flow.cost, forward["name"] or forward["label"]), var=var, grad_of=of,
-        scope=forward["scope"], src=drawing.node(drawing.ids[id(source)])["src"] if id(source) in drawing.ids else None,
+        scope=forward["scope"], src=drawing.node(source)["src"] if source is not None else None,
     )  # fmt: skip
     shown = drawing.node(name)
     shown["name"] = shown["label"]
     made[id(var)] = name
     flow.steps.append(name)
-    if array is None:
+    if array is None and isinstance(var, Tensor):
         shown["note"] = message("widgets.not_computed")
-    else:
+    elif array is not None:
         drawing.arrays[name] = array
         forward["grad"] = name
     if not uses:
         drawing.connect(of, name, "gradient")
     for consumer in dict.fromkeys(consumer for consumer, _ in uses):
-        drawing.connect(made[id(consumer)], name, "gradient")
+        drawing.connect(made[id(consumer.outputs[0])], name, "gradient")
     _add_saved(drawing, name, uses)
     flow.parts[name] = _parts(var, uses, array, flow, name)
+
+
+def _made_by(var: Any) -> Any:
+    """What a drawing knows a variable by: the node that makes it, or the leaf itself."""
+    return var if getattr(var, "node", None) is None else var.node
 
 
 def _add_saved(drawing: Drawing, name: str, uses: list[tuple[Any, int]]) -> None:
@@ -128,15 +153,15 @@ def _add_saved(drawing: Drawing, name: str, uses: list[tuple[Any, int]]) -> None
             continue
         sources = dict(zip(rule.inputs, consumer.inputs, strict=False)) | {rule.output: consumer}
         for token in rule.uses():
-            id_ = drawing.ids.get(id(sources[token])) if token in sources else None
+            id_ = drawing.id_of(sources[token]) if token in sources else None
             if id_ is not None and id_ not in done:
                 done.add(id_)
                 drawing.connect(id_, name, "saved")
 
 
-def _parts(var: Tensor, uses: list[tuple[Any, int]], total: np.ndarray | None, flow: Flow, name: str) -> list[Part]:
+def _parts(var: Any, uses: list[tuple[Any, int]], total: np.ndarray | None, flow: Flow, name: str) -> list[Part]:
     """The parts of a gradient, with numbers where they can be computed again and add up to it."""
-    parts = [Part(consumer, port, None) for consumer, port in uses]
+    parts = [Part(consumer, port, None, getattr(consumer, "cotangent", None)) for consumer, port in uses]
     if total is None or not uses or (len(uses) == 1 and var.op is not None):
         return parts
     grads = {}

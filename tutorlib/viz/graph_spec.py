@@ -13,6 +13,7 @@ from tutorlib.core.errors import TutorlibError
 from tutorlib.core.graph import Symbol, Var
 from tutorlib.core.parameter import Parameter
 from tutorlib.messages import message
+from tutorlib.viz.backward import draw_folded, rename, set_gradients
 from tutorlib.viz.derivatives import formula_entry, math_table
 from tutorlib.viz.evaluate import fill_values
 from tutorlib.viz.face import shorten
@@ -61,6 +62,8 @@ def graph_spec(
     """
     drawing, flow = graph_drawing(what, wrt=wrt, limit=limit)
     complete = fill_values(drawing, inputs or {})
+    if flow is not None and drawing.symbols:
+        set_gradients(drawing, flow)
     if not complete and not inputs and not isinstance(what, TutorlibError):
         drawing.notes.append(message("widgets.note_no_values"))
     spec = spec_of(drawing, flow, complete=complete, direction=direction, collapse=collapse)
@@ -73,16 +76,19 @@ def _kept(array: np.ndarray) -> np.ndarray:
     return array.copy() if array.size <= SHORT else np.broadcast_to(np.zeros((), array.dtype), array.shape)
 
 
-def graph_drawing(what: Any, *, wrt: Any = None, limit: int = LIMIT) -> tuple[Drawing, Flow | None]:
-    """What `graph_spec` draws, before values and places are known; for tensors also their backward pass."""
+def graph_drawing(what: Any, *, wrt: Any = None, limit: int = LIMIT, fold: bool = True) -> tuple[Drawing, Flow | None]:
+    """What `graph_spec` draws, before values and places are known; also the backward pass where that is drawn as one.
+
+    With `fold` false every op of a static gradient is a node.
+    """
     wanted = None if wrt is None else _variables(wrt)
     if isinstance(what, TutorlibError):
         return draw_error(what, limit), None
     if isinstance(what, Function | Rewritten):
-        return _draw_function(what, limit), None
+        return _draw_function(what, limit, fold and isinstance(what, Function))
     roots = _variables(what)
     if isinstance(roots[0], Symbol):
-        return _draw_symbols(roots, wanted or [], limit), None
+        return _draw_symbols(roots, wanted or [], limit)
     drawing = draw_graph(roots, limit=limit)
     if any(root.op is not None and root.arrays is None and not root.inputs for root in roots):
         drawing.notes.append(message("widgets.note_used_up"))
@@ -148,12 +154,15 @@ def _variables(what: Any) -> list[Any]:
     return [v.symbol if symbolic and isinstance(v, Parameter) else v for v in items]
 
 
-def _draw_symbols(roots: Sequence[Any], wrt: list[Any], limit: int) -> Drawing:
+def _draw_symbols(roots: Sequence[Any], wrt: list[Any], limit: int) -> tuple[Drawing, Flow | None]:
     wrt = [v.symbol if isinstance(v, Parameter) else v for v in wrt]
     grads = grad(roots[0], wrt, disconnected="none") if wrt else []
-    drawing = draw_graph([*roots, *(g for g in grads if g is not None)], results=roots, limit=limit)
+    drawing, flow = _drawn([*roots, *(g for g in grads if g is not None)], roots, limit, bool(wrt))
     cost_id = drawing.id_of(roots[0])
     cost = drawing.cost = cost_name(drawing.node(cost_id)["name"] if cost_id else None)
+    if flow is not None:
+        flow.cost = cost
+        rename(drawing, flow)
     for var, found in zip(wrt, grads, strict=True):
         name = drawing.id_of(found) if found is not None else None
         of = drawing.id_of(var)
@@ -161,7 +170,7 @@ def _draw_symbols(roots: Sequence[Any], wrt: list[Any], limit: int) -> Drawing:
             drawing.unreached.append(of)
         elif found is None:
             drawing.notes.append(message("explain.unreached", name=var.name or message("widgets.unnamed")))
-        if name is None or drawing.node(name)["kind"] != "gradient":
+        if flow is not None or name is None or drawing.node(name)["kind"] != "gradient":
             continue
         shown = drawing.node(name)
         target = (
@@ -171,7 +180,13 @@ def _draw_symbols(roots: Sequence[Any], wrt: list[Any], limit: int) -> Drawing:
         shown["label"] = shorten(f"{shown['name']} = {shown['op']}")
         if of:
             drawing.targets[name] = of
-    return drawing
+    return drawing, flow
+
+
+def _drawn(roots: list[Any], results: Sequence[Any], limit: int, fold: bool) -> tuple[Drawing, Flow | None]:
+    """The graph above `roots`, with one node for each gradient in it where `fold` and where they can be told apart."""
+    found = draw_folded(roots, results, limit) if fold else None
+    return found or (draw_graph(roots, results=results, limit=limit), None)
 
 
 def _name_gradient(drawing: Drawing, of: str, new: str) -> None:
@@ -203,9 +218,9 @@ def _reaches(drawing: Drawing, reader: str, of: str) -> bool:
     return False
 
 
-def _draw_function(function: Function | Rewritten, limit: int) -> Drawing:
+def _draw_function(function: Function | Rewritten, limit: int, fold: bool) -> tuple[Drawing, Flow | None]:
     roots = [*function.outputs, *(new for _, new in function.updates)]
-    drawing = draw_graph(roots, results=function.outputs, limit=limit)
+    drawing, flow = _drawn(roots, function.outputs, limit, fold)
     for var in function.inputs:
         leaf(drawing, var)
     for shared, new in function.updates:
@@ -219,4 +234,4 @@ def _draw_function(function: Function | Rewritten, limit: int) -> Drawing:
             drawing.connect(source, update, "update")
             drawing.node(update)["src"] = drawing.node(source)["src"]
         drawing.connect(update, of, "update")
-    return drawing
+    return drawing, flow

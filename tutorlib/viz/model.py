@@ -6,7 +6,7 @@ Reads the engine's graph protocol; computes nothing (values come from `evaluate.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -43,6 +43,11 @@ class Drawing:
     cost: str = "L"
     targets: dict[str, str] = field(default_factory=dict)
     unreached: list[str] = field(default_factory=list)
+    # Where each static gradient is drawn as one node: all nodes that run, in order; the values of symbols inside, by
+    # id; the symbol of each gradient node (None for that of the cost).
+    running: list[Any] = field(default_factory=list)
+    inner: dict[int, Any] = field(default_factory=dict)
+    symbols: dict[str, Any] = field(default_factory=dict)
     _into: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
     _indexed: int = 0
 
@@ -110,14 +115,31 @@ class Drawing:
         return self.ids.get(id(var.node if getattr(var, "node", None) is not None else var))
 
 
-def draw_graph(roots: Sequence[Any], *, results: Sequence[Any] | None = None, limit: int = LIMIT) -> Drawing:
-    """The graph above `roots`, at most `limit` nodes of it (the nearest); `results` are marked as outputs."""
+def draw_graph(
+    roots: Sequence[Any],
+    *,
+    results: Sequence[Any] | None = None,
+    limit: int = LIMIT,
+    leave_out: Set[int] = frozenset(),
+    late: Set[int] = frozenset(),
+    between: Callable[[Drawing], None] | None = None,
+) -> Drawing:
+    """The graph above `roots`, at most `limit` nodes of it (the nearest); `results` are marked as outputs.
+
+    Nodes in `leave_out` (by id) are not drawn: `between` adds what stands for them, before those in `late` are drawn.
+    """
     drawing = Drawing(roots=list(roots))
     order = toposort(roots)
     kept = _nearest(roots, order, limit)
     marked = {id(v.node) for v in (roots if results is None else results) if v.node is not None}
+    early = [node for node in order if id(node) in kept and id(node) not in leave_out and id(node) not in late]
+    for node in early:
+        _add_op(drawing, node, id(node) in marked, kept)
+        drawing.order.append(node)
+    if between is not None:
+        between(drawing)
     for node in order:
-        if id(node) in kept:
+        if id(node) in late and id(node) in kept:
             _add_op(drawing, node, id(node) in marked, kept)
             drawing.order.append(node)
     for root in roots:

@@ -112,6 +112,9 @@ def describe(spec: dict[str, Any]) -> str:
     whys = [" ".join(node["why"]["text"]) for node in spec["graph"]["nodes"] if spec["trace"] and _speaks(node)]
     if whys:
         parts += ["", message("widgets.describe_whys"), *whys[:LINES]]
+    made = [f"{node['label']}: {', '.join(node['inside'])}" for node in spec["graph"]["nodes"] if node.get("inside")]
+    if made:
+        parts += ["", message("widgets.describe_inside"), *made[:LINES]]
     if spec["trace"]:
         parts += ["", message("widgets.describe_steps")]
         parts += [event["spoken"] for event in spec["trace"]]

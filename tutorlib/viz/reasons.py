@@ -25,7 +25,7 @@ def add_reasons(drawing: Drawing, flow: Flow | None, *, complete: bool) -> None:
 
     An explanation walks the whole graph, so a large graph gets fewer, those nearest to its inputs first.
     """
-    if flow is not None:
+    if flow is not None and isinstance(drawing.roots[0], Tensor):
         _recorded(drawing, flow)
     elif complete and drawing.roots and isinstance(drawing.roots[0], Symbol):
         _symbolic(drawing)

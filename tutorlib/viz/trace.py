@@ -204,13 +204,13 @@ class _Writer:
         var = part.consumer.inputs[part.port]
         return (
             said
-            if speaks_of_shape(rule.text) or np.shape(var) == part.consumer.shape or not _elementwise(part)
+            if speaks_of_shape(rule.text) or np.shape(var) == part.consumer.outputs[0].shape or not _elementwise(part)
             else f"Σ {said}"
         )
 
     def _gradient_numbers(self, part: Part, flow: Flow, total: Any) -> str:
         rule = backward_of(part.consumer.op.name, part.port)
-        above = part.consumer.cotangent
+        above = part.above
         if rule is None or above is None or np.shape(above) != np.shape(total):
             return ""
         letters = rule.letters(list(part.consumer.inputs), part.consumer, self._number)
