@@ -56,13 +56,13 @@ def test_a_value_appears_in_the_frame_of_its_step_and_the_shared_variable_change
 def test_each_frame_says_its_formula_with_the_numbers():
     svg = training_step().static().svg
     assert "w ← w − 0.1 · ∂L/∂w, 3 → 2.2" in svg
-    assert svg.count("/ 9</text>") == 4
+    assert svg.count("/ 10</text>") == 4
 
 
 def test_the_text_beside_it_tells_the_same_steps():
     lines = training_step().static().text.splitlines()
     assert lines[0] == "Before the first step"
-    assert lines[-1] == "step 9 of 9, update, new w: w ← w − 0.1 · ∂L/∂w, 3 → 2.2"
+    assert lines[-1] == "step 10 of 10, update, new w: w ← w − 0.1 · ∂L/∂w, 3 → 2.2"
 
 
 def test_the_same_graph_gives_the_same_bytes_and_nothing_a_sanitiser_removes():
@@ -73,9 +73,9 @@ def test_the_same_graph_gives_the_same_bytes_and_nothing_a_sanitiser_removes():
 
 def test_steps_can_be_chosen_and_wrong_ones_are_refused():
     view = training_step()
-    assert len(frames_of(view.storyboard(steps=[1, 9]).svg)) == 2
-    for wrong in ([], [10], [-1]):
-        with pytest.raises(ValueError, match="from 0 to 9"):
+    assert len(frames_of(view.storyboard(steps=[1, 10]).svg)) == 2
+    for wrong in ([], [11], [-1]):
+        with pytest.raises(ValueError, match="from 0 to 10"):
             view.storyboard(steps=wrong)
 
 

@@ -50,11 +50,12 @@ class Backward:
         return {id(node) for gradient in self.gradients.values() for node in gradient.nodes}
 
 
-def backward_of_graph(roots: Sequence[Any]) -> Backward | None:
+def backward_of_graph(roots: Sequence[Any], wrt: Sequence[Any] = ()) -> Backward | None:
     """The gradients that the graph above `roots` contains; None where they are not surely told apart.
 
-    That is so for second derivatives, gradients of several costs or of a cost that the graph does not compute, a
-    symbol that is the gradient of two variables asked for, and in a graph that rewrites have changed.
+    Where `wrt` is given, the first root is a cost and the others are its gradients. Not told apart are second
+    derivatives, gradients of several costs or of a cost that the graph does not compute, a symbol that is used and is
+    the gradient of two variables, and those in a graph that rewrites have changed.
     """
     order = toposort(roots)
     place = {id(node): at for at, node in enumerate(order)}
@@ -67,7 +68,8 @@ def backward_of_graph(roots: Sequence[Any]) -> Backward | None:
         return None
     (last,) = costs.values()
     after = _after(order)
-    asked = _asked(roots, order, trails)
+    used = [*(roots[:1] if wrt else roots), *(var for node in order if node.role != "backward" for var in node.inputs)]
+    asked = _asked(used, wrt, trails)
     if last.op.nout != 1 or asked is None:
         return None
     cost = last.outputs[0]
@@ -101,11 +103,16 @@ def _after(order: Sequence[Any]) -> set[int]:
     return after
 
 
-def _asked(roots: Sequence[Any], order: Sequence[Any], trails: Mapping[int, list[Any]]) -> dict[int, list[Any]] | None:
-    """The variables whose gradients somebody uses, by id of trail; None where a use is of something else."""
-    used = [*roots, *(var for node in order if node.role != "backward" for var in node.inputs)]
+def _asked(used: Sequence[Any], wrt: Sequence[Any], trails: Mapping[int, list[Any]]) -> dict[int, list[Any]] | None:
+    """The variables whose gradients are wanted, by id of trail: those in `wrt`, and those with a gradient in `used`.
+
+    None where something else of a trail is used.
+    """
     symbols = {id(v): v for v in used if getattr(v, "node", None) is not None and v.node.role == "backward"}
-    asked: dict[int, list[Any]] = {key: [] for key in trails}
+    asked: dict[int, list[Any]] = {}
+    for key, trail in trails.items():
+        reached = {id(var) for _, var, _, _ in trail}
+        asked[key] = [var for var in wrt if id(var) in reached]
     for symbol in symbols.values():
         trail = symbol.node.meta.trail
         totals = {id(var): total for _, var, _, total in trail}
@@ -156,12 +163,14 @@ def _share_out(gradients: Mapping[int, Gradient], place: Mapping[int, int]) -> N
         gradient.nodes.sort(key=lambda node: place[id(node)])
 
 
-def draw_folded(roots: Sequence[Any], results: Sequence[Any], limit: int) -> tuple[Drawing, Flow] | None:
+def draw_folded(
+    roots: Sequence[Any], results: Sequence[Any], wrt: Sequence[Any], limit: int
+) -> tuple[Drawing, Flow] | None:
     """The graph above `roots` with one node for each gradient in it; None where `backward_of_graph` finds none.
 
     The gradients are those of a cost called L, see `rename`.
     """
-    found = backward_of_graph(roots)
+    found = backward_of_graph(roots, wrt)
     if found is None or len(found.order) > limit:
         return None
     flow = Flow()
@@ -181,12 +190,16 @@ def draw_folded(roots: Sequence[Any], results: Sequence[Any], limit: int) -> tup
             drawing.symbols[made[name]] = gradient.symbol
         # What stands for a symbol that several variables have as their gradient is the one somebody asked for.
         for var in found.asked:
-            drawing.ids[id(found.gradients[id(var)].symbol.node)] = made[id(var)]
+            ends = found.gradients[id(var)].symbol.node
+            if ends is not None and ends.role == "backward":
+                drawing.ids[id(ends)] = made[id(var)]
             of = drawing.id_of(var)
             if of is not None:
                 drawing.targets[made[id(var)]] = of
 
-    drawing = draw_graph(roots, results=results, limit=limit, leave_out=found.folded(), late=found.after, between=fold)
+    # A gradient that is a number has no node: the root would be drawn as a constant beside it.
+    kept = [root for root in roots if root.node is not None or not wrt]
+    drawing = draw_graph(kept, results=results, limit=limit, leave_out=found.folded(), late=found.after, between=fold)
     drawing.running = found.order
     return drawing, flow
 

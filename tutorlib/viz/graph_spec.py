@@ -157,7 +157,7 @@ def _variables(what: Any) -> list[Any]:
 def _draw_symbols(roots: Sequence[Any], wrt: list[Any], limit: int) -> tuple[Drawing, Flow | None]:
     wrt = [v.symbol if isinstance(v, Parameter) else v for v in wrt]
     grads = grad(roots[0], wrt, disconnected="none") if wrt else []
-    drawing, flow = _drawn([*roots, *(g for g in grads if g is not None)], roots, limit, bool(wrt))
+    drawing, flow = _drawn([*roots, *(g for g in grads if g is not None)], roots, limit, wrt or None)
     cost_id = drawing.id_of(roots[0])
     cost = drawing.cost = cost_name(drawing.node(cost_id)["name"] if cost_id else None)
     if flow is not None:
@@ -183,9 +183,11 @@ def _draw_symbols(roots: Sequence[Any], wrt: list[Any], limit: int) -> tuple[Dra
     return drawing, flow
 
 
-def _drawn(roots: list[Any], results: Sequence[Any], limit: int, fold: bool) -> tuple[Drawing, Flow | None]:
-    """The graph above `roots`, with one node for each gradient in it where `fold` and where they can be told apart."""
-    found = draw_folded(roots, results, limit) if fold else None
+def _drawn(
+    roots: list[Any], results: Sequence[Any], limit: int, wrt: Sequence[Any] | None
+) -> tuple[Drawing, Flow | None]:
+    """The graph above `roots`, with one node for each gradient where they can be told apart, unless `wrt` is None."""
+    found = draw_folded(roots, results, wrt, limit) if wrt is not None else None
     return found or (draw_graph(roots, results=results, limit=limit), None)
 
 
@@ -220,7 +222,7 @@ def _reaches(drawing: Drawing, reader: str, of: str) -> bool:
 
 def _draw_function(function: Function | Rewritten, limit: int, fold: bool) -> tuple[Drawing, Flow | None]:
     roots = [*function.outputs, *(new for _, new in function.updates)]
-    drawing, flow = _drawn(roots, function.outputs, limit, fold)
+    drawing, flow = _drawn(roots, function.outputs, limit, () if fold else None)
     for var in function.inputs:
         leaf(drawing, var)
     for shared, new in function.updates:
