@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,28 @@ CELLS = {
     "setup": "import os, time\nimport tutorlib as tl\n%load_ext tutorlib",
     "graph": "%%graph\nx = tl.tensor(1.0, requires_grad=True, name='x')\ny = x * x\nz = y + x",
     "compare": "%%modes x=2.0\nh = x * x\nh + x",
+    "predict": """import ipywidgets
+from IPython.display import display
+
+s = tl.scalar("s")
+third = s / 3
+guessed = tl.GraphView(third, inputs={s: 1.0}, predict=True)
+said = ipywidgets.Label("nothing yet")
+guessed.observe(lambda change: setattr(said, "value", repr(guessed.check_predictions())), "predictions")
+display(guessed, said)""",
+    "linked": """w, b = tl.Parameter([1.0, 2.0], name="w"), tl.Parameter([0.5, 0.5], name="b")
+with tl.record([w, b]) as run:
+    for _ in range(3):
+        with tl.scope("layer"):
+            h = tl.tanh(w * w + b)
+        (loss := h.sum()).backward()
+        with tl.no_grad():
+            for p in (w, b):
+                p -= 0.1 * p.grad
+                p.zero_grad()
+layers, plot = tl.GraphView(loss), tl.GradientView(run)
+tl.link(layers, plot)
+display(layers, plot)""",
     "busy": "while not os.path.exists('stop'):\n    time.sleep(0.02)",
 }
 FRONT_ENDS = {"lab": (LabPage, Server.page_of), "notebook": (NotebookPage, Server.notebook_page_of)}
@@ -47,7 +70,7 @@ def opened(server: Server, browser, request) -> Iterator[LabPage]:
     file = server.folder / f"{request.param}.ipynb"
     file.write_text(json.dumps(notebook()), encoding="utf-8")
     (server.folder / "stop").write_text("", encoding="utf-8")
-    page = browser.new_page(viewport={"width": 1280, "height": 860})
+    page = browser.new_page(viewport={"width": 1280, "height": 860}, accept_downloads=True)
     page.set_default_timeout(LONG)
     shown = kind.open(page, address_of(server, file.name), file.read_text(encoding="utf-8"))
     shown.run_all()
@@ -55,8 +78,12 @@ def opened(server: Server, browser, request) -> Iterator[LabPage]:
     page.close()
 
 
-def live_view(opened: LabPage, key: str) -> Locator:
-    view = opened.cell(key).locator(".tl-root")
+# How many pictures stand below the cells.
+PICTURES = 5
+
+
+def live_view(opened: LabPage, key: str, number: int = 0) -> Locator:
+    view = opened.cell(key).locator(".tl-root").nth(number)
     expect(view).to_have_attribute("data-tl-ready", "true", timeout=LONG)
     view.scroll_into_view_if_needed()
     return view
@@ -106,6 +133,42 @@ def test_a_view_steps_while_the_kernel_is_busy(opened, server):
     opened.wait_until_quiet()
 
 
+def test_the_kernel_judges_what_was_guessed_and_the_view_saves_itself_as_a_page(opened, browser, tmp_path):
+    view = live_view(opened, "predict")
+    view.get_by_role("tree").focus()
+    opened.page.keyboard.press(".")
+    field = view.get_by_role("textbox", name="Your guess for third")
+    expect(field).to_be_focused()
+    for guess in ("0.5", "0.33"):
+        field.fill(guess)
+        opened.page.keyboard.press("Enter")
+    verdict = opened.cell("predict").locator(".widget-label")
+    expect(verdict).to_contain_text("guess='0.33', right=True, answer='0.3333', tries=2, hints=1")
+    view.get_by_role("tree").focus()
+    opened.page.keyboard.press("s")
+    with opened.page.expect_download() as download:
+        view.get_by_role("button", name="(HTML)").click()
+    download.value.save_as(tmp_path / "page.html")
+    alone = browser.new_page()
+    alone.goto((tmp_path / "page.html").as_uri())
+    expect(alone.locator(".tl-root")).to_have_attribute("data-tl-ready", "true")
+    expect(alone.locator(".tl-strip")).to_contain_text("0.3333 = 1 / 3")
+    alone.close()
+
+
+def test_scopes_fold_and_a_linked_view_follows_the_selection(opened):
+    graph, plot = live_view(opened, "linked"), live_view(opened, "linked", 1)
+    graph.scroll_into_view_if_needed()
+    enter(graph)
+    layer = graph.get_by_role("treeitem", name=re.compile("^scope, layer"))
+    for key, is_open in (("c", "false"), ("e", "true")):
+        opened.page.keyboard.press(key)
+        expect(layer).to_have_attribute("aria-expanded", is_open)
+    for name in ("b", "w"):
+        graph.get_by_role("treeitem", name=re.compile(f"^{name}, shared variable")).dispatch_event("click")
+        expect(plot.locator(".tl-picked .tl-layer-name")).to_contain_text(name)
+
+
 def test_without_a_kernel_a_view_steps_and_says_that_python_does_not_hear(opened):
     view = live_view(opened, "graph")
     gone = view.locator(".tl-deaf")
@@ -120,7 +183,7 @@ def test_without_a_kernel_a_view_steps_and_says_that_python_does_not_hear(opened
     expect(view.locator(".tl-strip")).to_contain_text("y = x · x")
 
 
-def assert_pictures(place: Page | Locator, count: int = 2) -> None:
+def assert_pictures(place: Page | Locator, count: int = PICTURES) -> None:
     """The pictures are there, drawn, and none of them is empty."""
     pictures = place.locator("figure img")
     expect(pictures).to_have_count(count)
@@ -150,6 +213,16 @@ def test_a_notebook_nobody_trusts_shows_its_pictures(server, browser, saved):
     try:
         page.goto(server.notebook_page_of(file.name), timeout=LONG)
         expect(page.get_by_text("Not Trusted")).to_be_visible()
+        assert_pictures(page)
+    finally:
+        page.close()
+
+
+def test_reopened_in_notebook_7_with_a_new_kernel_the_pictures_are_there(server, browser, saved):
+    server.shut_kernels_down()
+    page = browser.new_page(viewport={"width": 1280, "height": 860})
+    try:
+        page.goto(server.notebook_page_of("notebook.ipynb"), timeout=LONG)
         assert_pictures(page)
     finally:
         page.close()

@@ -42,7 +42,7 @@ def scope(page: Page, key: str):
 def test_scopes_open_and_fold_by_click_and_keys_and_python_hears_of_it(widgets, violations):
     page = opened(widgets, layered("all"), ahead=True, step=3)
     expect(scope(page, "s0")).to_have_attribute("aria-expanded", "false")
-    assert scope(page, "s0").get_attribute("aria-label").startswith("folded scope, first · 2 ops · 1 param")
+    assert scope(page, "s0").get_attribute("aria-label").startswith("scope, first · 2 ops · 1 param")
     page.locator('[data-node="s0"]').click()
     expect(scope(page, "s0")).to_have_attribute("aria-expanded", "true")
     expect(page.get_by_role("status").last).to_have_text("first opened")

@@ -181,7 +181,7 @@ def _entry(scope: str, key: str, title: str, parent: str, times: int, held: _Con
         "label": words + repeated,
         "back_label": f"∂ {shorten(title)} · {gradients}{repeated}",
         "type": flow,
-        "spoken": ", ".join(part for part in (message("widgets.kind_scope"), words + repeated, flow) if part),
+        "spoken": ", ".join(part for part in (message("widgets.spoken_scope"), words + repeated, flow) if part),
     }
 
 
