@@ -53,12 +53,7 @@ def by_dot(spec: dict) -> list[tuple[frozenset[str], list[list[float]]]]:
     return found
 
 
-# Both edges of an update leave below the row of their variable and cross the trunk there, and what else comes in: 8
-# crossings where `dot` has 5. Leaving above, towards the update, would save half of them.
-MISSED = {"static": pytest.mark.xfail(reason="the ways of updates cross too much", strict=False)}
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=MISSED.get(name, ())) for name in GRAPHS])
+@pytest.mark.parametrize("name", GRAPHS)
 def test_edges_cross_at_most_half_as_often_again_as_with_dot(name):
     if shutil.which("dot") is None:
         if os.environ.get("CI"):

@@ -6,6 +6,7 @@ row and of updates turn in the gaps and, where they change rows, in a free corri
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -145,7 +146,8 @@ class _Router:
         start: tuple[int, int] | None
         end: tuple[int, int] | None
         if a == LEFT:
-            start = None if self.slot[link.s][1] else (a, i + 1)
+            above = link.kind == "forward" and self._above(link.t, link.s)
+            start = None if self.slot[link.s][1] else (a, i + (not above))
             end = None if self.slot[link.t][0] else (b, j + 1)
             return _Plan(link, start, end, 1)
         start = None if self.slot[link.s][0] else (a, i)
@@ -153,8 +155,16 @@ class _Router:
         if self.slot[link.t][1]:
             end = None
         elif link.kind == "update":
-            end = (b, j + 1)
+            end = (b, j + (not self._above(link.s, link.t)))
         return _Plan(link, start, end, 1)
+
+    def _above(self, name: str, other: str) -> bool:
+        """Whether a box of the right block stands above the middle of a box of the left one."""
+        band = self.rows.band[name]
+        if band != self.rows.band[other]:
+            return band < self.rows.band[other]
+        bands = self.rows.row_band[RIGHT]
+        return 2 * self.rows.row[name] < bisect_left(bands, band) + bisect_right(bands, band) - 1
 
     def _x_offsets(self, plans: dict[str, _Plan]) -> None:
         """Corridors get lanes by the bands that their edges span; then the blocks know where they start."""
@@ -261,22 +271,24 @@ class _Router:
             if plan is None:
                 self._touch_direct(link, touching)
                 continue
-            for name, other, gap in ((link.s, link.t, plan.start), (link.t, link.s, plan.end)):
+            ends = ((link.s, plan.start, plan.runs.get("start")), (link.t, plan.end, plan.runs.get("end")))
+            for (name, gap, _), (other, far, run) in (ends, ends[::-1]):
                 x, y = self._centre(name)
                 near = self._x(other) if plan.hall is None else self._hall(plan)
                 if gap is None:
-                    touching[name, "right" if near > x else "left"].append((self._centre(other)[1], link.id))
+                    level = self._centre(other)[1] if far is None or run is None else self.gap_y[far] + run.lane * LANE
+                    touching[name, "right" if near > x else "left"].append((level, link.id))
                 else:
                     touching[name, "bottom" if self.gap_y[gap] > y else "top"].append((near, link.id))
         self.port: dict[tuple[str, str], float] = {}
-        for (name, side), ends in touching.items():
-            ends.sort()
-            level = side in ("left", "right")
-            size = self.box_of[name].h if level else self.box_of[name].w
-            middle = self._centre(name)[1] if level else self._x(name)
-            room = min(16.0, size * 0.5 / max(len(ends), 1))
-            for i, (_, edge) in enumerate(ends):
-                self.port[name, edge] = middle + (i - (len(ends) - 1) / 2) * room
+        for (name, side), spots in touching.items():
+            spots.sort()
+            upright = side in ("left", "right")
+            size = self.box_of[name].h if upright else self.box_of[name].w
+            middle = self._centre(name)[1] if upright else self._x(name)
+            room = min(16.0, size * 0.5 / max(len(spots), 1))
+            for i, (_, edge) in enumerate(spots):
+                self.port[name, edge] = middle + (i - (len(spots) - 1) / 2) * room
 
     def _touch_direct(self, link: Link, touching: dict[tuple[str, str], list[tuple[float, str]]]) -> None:
         a, b = self._centre(link.s), self._centre(link.t)
