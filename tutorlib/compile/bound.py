@@ -97,3 +97,17 @@ def thin(value: Any) -> Any:
     if isinstance(value, np.ndarray) and 0 in value.strides and value.size > 1 and not any(value.strides):
         return value[(0,) * value.ndim + (Ellipsis,)]
     return value
+
+
+def can_be_cut(value: Any) -> bool:
+    """Whether tiles of an operand are views of it."""
+    value = thin(value)
+    return not isinstance(value, np.ndarray) or value.size == 1 or value.flags.c_contiguous
+
+
+def looks_into(view: np.ndarray, array: np.ndarray) -> bool:
+    return not view.size or np.may_share_memory(view, array)
+
+
+def alike(array: Any, like: np.ndarray) -> bool:
+    return type(array) is np.ndarray and array.shape == like.shape and array.dtype == like.dtype

@@ -217,6 +217,10 @@ class Segments:
         """Whether the step at ``position`` is compiled."""
         return position in self._taken
 
+    def hold_all(self, steps: Sequence[Step]) -> bool:
+        """Whether nothing of the schedule's ``steps`` is left to NumPy."""
+        return all(i in self._taken or not step.outs for i, step in enumerate(steps))
+
     def calls_at(self, position: int) -> list[Callable[[], Any]]:
         """The calls that start where the step at ``position`` stands; none inside of a segment."""
         return self._calls.get(position, [])

@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from tutorlib.compile.bound import Bound, Call, direct_call, empty, thin
+from tutorlib.compile.bound import Bound, Call, alike, can_be_cut, direct_call, empty, looks_into
 from tutorlib.compile.buffers import SHAPE_ONLY, Buffers, Like, Lives, direct_updates, is_view
 from tutorlib.compile.c_segments import Segments
 from tutorlib.compile.lower import lowered, several
 from tutorlib.compile.poison import speculation
+from tutorlib.compile.quick import Bindings
 from tutorlib.compile.regions import Region
 from tutorlib.compile.scalars import Numbers, numbers_last, runs_of_numbers
 from tutorlib.compile.tiles import Tiles, passes_of
@@ -59,10 +60,11 @@ class Schedule:
     ``direct``, by id of variable: the shared variable whose array an update is computed into; ``array``, by id of
     variable: where its value is; ``checked``, in which NaN is looked for
     (see ``poison``); ``known``, ids of variables whose value is computed once, here; ``before``, nodes that were
-    computed before each call, whose values are among the inputs (see ``late``).
+    computed before each call, whose values are among the inputs (see ``late``); ``bindings``, how often it was bound.
     """
 
     before: Sequence[Node] = ()
+    bindings = 0
 
     def __init__(
         self,
@@ -196,7 +198,7 @@ class Schedule:
         if (
             isinstance(view, np.ndarray)
             and (view is operands[0] or view.base is not None)
-            and _looks_into(view, operands[0])
+            and looks_into(view, operands[0])
         ):
             return view
         return None
@@ -229,7 +231,7 @@ class Schedule:
         """Add a run of elementwise nodes to be computed tile by tile; False where its operands do not allow that."""
         if any(id(v) not in self._likes and self._operand(v) is None for node in run for v in node.inputs):
             return False
-        if not all(_can_be_cut(a) for n in run for v in n.inputs if (a := self._operand(v)) is not None):
+        if not all(can_be_cut(a) for n in run for v in n.inputs if (a := self._operand(v)) is not None):
             return False
         tiles = Tiles(run, self._operand, self._likes, self.buffers, position)
         self.array.update({id(var): array for var, array in tiles.results})
@@ -295,6 +297,22 @@ class Schedule:
         self._last_calls = last
         tried = any(bound.strict is not None and not strict for bound, strict in before)
         self._checks = [partial(_vdot, a, a) for a in (self.array[id(v)] for v in self.checked)] if tried else []
+        self.bindings += 1
+
+    def bound_to(self) -> Bindings | None:
+        """What it is bound to, for the quick way through a call (see ``quick``); None where there is none."""
+        if self._own or self._moves:
+            return None
+        steps = [s for s in self.steps if isinstance(s, Step)]
+        in_c = self.segments is not None and self.segments.hold_all(steps)
+        return Bindings(
+            [(self.array[id(v)].dtype, self.array[id(v)].shape) for v in self.inputs],
+            self._copied_inputs,
+            [(i, self.array[id(v)]) for i, v in self._bound_inputs],
+            [(storage, self.array[key], updated) for key, storage, updated in self._bound_shared],
+            self.output_arrays,
+            [*self._calls, *self._last_calls] if in_c else None,
+        )
 
     # ---- running it ----
 
@@ -308,7 +326,7 @@ class Schedule:
             if written and storage.lent:
                 return False
         for variable, own in self._own:
-            if not _alike(variable.storage.value, own):
+            if not alike(variable.storage.value, own):
                 return False
         for i, var in self._bound_inputs:
             array = arrays[i]
@@ -317,7 +335,7 @@ class Schedule:
         return not changed or self._rebind(changed)
 
     def _rebind(self, changed: Mapping[int, np.ndarray]) -> bool:
-        if not all(_alike(array, self.array[key]) for key, array in changed.items()):
+        if not all(alike(array, self.array[key]) for key, array in changed.items()):
             return False
         self.array.update(changed)
         stale = set(changed)
@@ -379,17 +397,3 @@ class Schedule:
         for variable, own in self._lent_in_place:
             variable.storage.value = own.copy()
         return results
-
-
-def _can_be_cut(value: Any) -> bool:
-    """Whether tiles of an operand are views of it."""
-    value = thin(value)
-    return not isinstance(value, np.ndarray) or value.size == 1 or value.flags.c_contiguous
-
-
-def _looks_into(view: np.ndarray, array: np.ndarray) -> bool:
-    return not view.size or np.may_share_memory(view, array)
-
-
-def _alike(array: Any, like: np.ndarray) -> bool:
-    return type(array) is np.ndarray and array.shape == like.shape and array.dtype == like.dtype
