@@ -126,8 +126,8 @@ def record(
         rule = "fuse_sums" if region.sums else "fuse_elementwise"
         parts = ", ".join(n.op.name for n in region.nodes)
         says = f"one pass instead of {len(region.nodes)}: {parts}"
-        source = region.nodes[-1].source
-        step = RewriteStep(len(log) + 1, rule, says, region.outputs[0], node.outputs[0], source, worst)
+        place = region.nodes[-1].made_at
+        step = RewriteStep(len(log) + 1, rule, says, region.outputs[0], node.outputs[0], place, worst)
         log.add_pass(step, exchanges)
     log.rest()
 

@@ -11,12 +11,13 @@ from tutorlib.compile.graph_state import GraphState
 from tutorlib.compile.matching import looking
 from tutorlib.compile.merge import Merge
 from tutorlib.compile.rewrite_log import RewriteLog, RewriteStep
-from tutorlib.compile.rule_table import ON_BY_DEFAULT, REWRITING, Near, Rule, active_rules
+from tutorlib.compile.rule_index import Asking, RuleIndex, index_of_rules
+from tutorlib.compile.rule_table import ON_BY_DEFAULT, REWRITING, Near, Rule
 from tutorlib.core import observe
 from tutorlib.core.building import Meta, building
 from tutorlib.core.dispatch import as_symbol
 from tutorlib.core.errors import TutorlibError, shape_text
-from tutorlib.core.graph import Constant, Node, Symbol
+from tutorlib.core.graph import Node, Symbol
 
 # What so many nodes use is no clue to any of them.
 MANY = 20
@@ -56,12 +57,11 @@ def rewritten_graph(
     """As ``rewrite``: the log, with the graph in it."""
     graph = GraphState(outputs)
     log = RewriteLog(graph)
-    table = _Table(active_rules(tuple(allow)))
-    work = _Work(graph, log, check, table)
+    work = _Work(graph, log, check, index_of_rules(tuple(allow)))
     merge = Merge(graph, work.merged)
     # Every node is looked at once; after that only what has changed since it was looked at last.
     nodes = graph.nodes()
-    unseen = table.by_tier(nodes)
+    unseen = work.by_tier(nodes)
     merge.run(nodes)
     for number in range(rounds):
         if work.stopped or (number and not merge_again(merge, work)):
@@ -81,57 +81,25 @@ def merge_again(merge: Merge, work: _Work) -> bool:
     return bool(anything)
 
 
-class _Table:
-    """Which rules of a tier to ask about a node: found once for each kind of node, its op and what its operands are."""
+class _Work:
+    """Applies rules to nodes until nothing changes, and remembers what did change for the tiers that come after."""
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
-        self._rules = [r for r in rules if r.tier in REWRITING]
-        self.of_the_library = all(r.of_the_library for r in self._rules)
-        self._ops = {op for r in self._rules for op in r.ops}
-        self._known: dict[Any, dict[str, tuple[Rule, ...]]] = {}
-
-    def of(self, node: Node) -> dict[str, tuple[Rule, ...]]:
-        """The rules for a node by tier; tiers without one are left out."""
-        kinds = [v.node.op.name if v.node is not None else _kind(v) for v in node.inputs]
-        key = (node.op.name, *kinds)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._of_kind(node.op.name, kinds)
-        return found
-
-    def _of_kind(self, op: str, kinds: Sequence[str]) -> dict[str, tuple[Rule, ...]]:
-        found: dict[str, tuple[Rule, ...]] = {}
-        for tier in REWRITING:
-            fits = [r for r in self._rules if r.tier == tier and r.fits(kinds)]
-            mine = [r for r in fits if op in r.ops] + [r for r in fits if "*" in r.ops]
-            if mine:
-                found[tier] = tuple(mine)
-        return found
+    def __init__(self, graph: GraphState, log: RewriteLog, check: Check | None, index: RuleIndex) -> None:
+        self._graph, self._log, self._check, self._index = graph, log, check, index
+        self._asking = Asking(index)
+        self._numbers: dict[int, Any] = {}
+        self._changed: list[Node] = []
+        self._seen_by = dict.fromkeys((*REWRITING, "merge"), 0)
+        self.stopped = False
 
     def by_tier(self, nodes: Iterable[Node]) -> dict[str, list[Node]]:
         """The nodes that each tier has rules for."""
         result: dict[str, list[Node]] = {tier: [] for tier in REWRITING}
+        rules_of = self._asking.rules_of
         for node in nodes:
-            for tier in self.of(node):
+            for tier in rules_of(node):
                 result[tier].append(node)
         return result
-
-
-def _kind(var: Symbol) -> str:
-    """What an operand that no op made is to a rule: "number" or "array" for a constant, else "leaf"."""
-    if isinstance(var, Constant):
-        return "array" if var.ndim else "number"
-    return "leaf"
-
-
-class _Work:
-    """Applies rules to nodes until nothing changes, and remembers what did change for the tiers that come after."""
-
-    def __init__(self, graph: GraphState, log: RewriteLog, check: Check | None, table: _Table) -> None:
-        self._graph, self._log, self._check, self._table = graph, log, check, table
-        self._changed: list[Node] = []
-        self._seen_by = dict.fromkeys((*REWRITING, "merge"), 0)
-        self.stopped = False
 
     def merged(self, node: Node, old: Symbol, kept: Symbol) -> None:
         """Put the same result of an equal node in the place of one."""
@@ -144,6 +112,7 @@ class _Work:
 
     def _touch(self, node: Node) -> None:
         """A node's surroundings have changed: rules may hold for it, its users and theirs that did not before."""
+        self._asking.changed(node)
         level = [node]
         for _ in range(3):
             self._changed += level
@@ -164,18 +133,18 @@ class _Work:
         """Rules that undo each other are an error in a learner's own, and while checking. Those of the library must not
         cost a learner the program: every step was right, so the graph runs as it stands."""
         says = f"the rules do not come to rest; the last was {last.name}"
-        if self._check is not None or not self._table.of_the_library:
+        if self._check is not None or not self._index.of_the_library:
             raise WrongRewriteError(says, fix="look at its equation")
         warnings.warn(f"{says}. The graph runs as it stands; this is an error of tutorlib", UserWarning, stacklevel=2)
         self.stopped = True
 
     def run(self, nodes: Sequence[Node], tier: str) -> None:
         """Apply the rules of a tier to ``nodes`` and to all that changes by it."""
-        rules_of, alive = self._table.of, self._graph.alive
+        rules_of, alive = self._asking.rules_of, self._graph.alive
         todo = deque(nodes)
         waiting = {id(node) for node in todo}
         budget = 200 + 20 * len(todo)
-        before, looking.graph, looking.numbers = building.meta, self._graph, {}
+        before, looking.graph, looking.numbers = building.meta, self._graph, self._numbers
         # What a rule builds stands for the node it was asked about. Most rules build nothing.
         building.meta = meta = Meta("rewrite")
         try:
@@ -253,8 +222,8 @@ def _record(
 ) -> None:
     if old.name and after.node is not None and not after.name:
         after.name = old.name
-    source = old.node.source if old.node is not None else None
-    step = RewriteStep(len(log) + 1, name, says, old, after, source, difference)
+    place = old.node.made_at if old.node is not None else None
+    step = RewriteStep(len(log) + 1, name, says, old, after, place, difference)
     log.add(step, graph.exchange(old, after))
     if observe.observers:
         observe.tell("on_rewrite", step)

@@ -14,10 +14,9 @@ from tutorlib.compile.rule_table import Rule
 from tutorlib.core.debugprint import debugprint
 from tutorlib.core.errors import TutorlibError
 from tutorlib.core.graph import Node, Symbol, label
-from tutorlib.core.source import SourceLine
+from tutorlib.core.source import Mark, SourceLine, resolve
 
 
-@dataclass(frozen=True)
 class RewriteStep:
     """One rewrite.
 
@@ -25,13 +24,25 @@ class RewriteStep:
     ``source``: the learner's line of what was replaced; ``check``: the largest difference found, None if not checked.
     """
 
-    n: int
-    rule: str
-    says: str
-    before: Symbol
-    after: Symbol
-    source: SourceLine | None
-    check: float | None = None
+    __slots__ = ("_place", "after", "before", "check", "n", "rule", "says")
+
+    def __init__(
+        self,
+        n: int,
+        rule: str,
+        says: str,
+        before: Symbol,
+        after: Symbol,
+        place: Mark | SourceLine | None,
+        check: float | None = None,
+    ) -> None:
+        """``place``: where in the program; looked up when somebody asks for ``source``."""
+        self.n, self.rule, self.says, self.before, self.after = n, rule, says, before, after
+        self._place, self.check = place, check
+
+    @property
+    def source(self) -> SourceLine | None:
+        return resolve(self._place)
 
     def __repr__(self) -> str:
         where = f" at {self.source.where}" if self.source is not None else ""

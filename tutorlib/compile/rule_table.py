@@ -26,7 +26,7 @@ TIERS = (*REWRITING, "fuse")
 SAFETIES = ("exact", "reassociates", "nan_unsafe", "shape_unsafe")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rule:
     """A rewrite rule.
 
@@ -34,8 +34,8 @@ class Rule:
     nearer the truth), "reassociates" (same up to rounding), "nan_unsafe" (differs where NaN or inf occur),
     "shape_unsafe" (assumes shapes that are not proved); ``says``: its equation; ``apply(node)``: the replacement of the
     node's output or None; in tier "fuse" whether the node may run together with others. ``of``: what some operands must
-    be for it to be asked at all. ``absorbs``: names of ops that the replacement does over again, so that the rule holds
-    only where nothing else uses such an operand.
+    be for it to be asked at all, ``every``: what all must be. ``absorbs``: names of ops that the replacement does over
+    again, so that the rule holds only where nothing else uses such an operand.
     """
 
     name: str
@@ -46,6 +46,7 @@ class Rule:
     apply: Callable[[Node], Any]
     of: tuple[str, ...] = ()
     absorbs: tuple[str, ...] = ()
+    every: str = ""
 
     @property
     def of_the_library(self) -> bool:
@@ -54,7 +55,10 @@ class Rule:
 
     def fits(self, kinds: Sequence[str]) -> bool:
         """Whether operands of these kinds (see ``rule``) are what it asks for."""
-        return all(any(kind in kinds for kind in wanted.split()) for wanted in self.of)
+        words = [kind.split() for kind in kinds]
+        if self.every and not all(any(word in self.every.split() for word in said) for said in words):
+            return False
+        return all(any(word in wanted.split() for said in words for word in said) for wanted in self.of)
 
     def __repr__(self) -> str:
         return f"<rule {self.name}: {self.says} ({self.tier}, {self.safety})>"
@@ -73,6 +77,7 @@ def rule(
     safety: str = "exact",
     of: Sequence[str] = (),
     absorbs: Sequence[str] = (),
+    every: str = "",
 ) -> Callable[[Callable[[Node], Any]], Callable[[Node], Any]]:
     """Make a function a rewrite rule for nodes of the given ops.
 
@@ -81,8 +86,10 @@ def rule(
         says: its equation.
         tier: when it runs; safety: what it may change (see ``Rule``).
         of: saves time, nothing more: the rule is asked only about nodes some operand of which was made by the op named;
-            "number" and "array" stand for constants, "exp log" for either. Of several entries each must hold.
+            "number" and "array" stand for constants, "same" for arrays that hold one number in every element, "exp log"
+            for either. Of several entries each must hold.
         absorbs: ops of operands that the replacement does over again: the rule holds where nothing else uses these.
+        every: as an entry of ``of``, for all operands.
 
     Raises TutorlibError for an unknown tier or safety, or a name that is taken by another module's rule.
 
@@ -104,7 +111,7 @@ def rule(
         before = _RULES.get(name)
         if before is not None and before.apply.__module__ != function.__module__:
             raise TutorlibError(f"a rule called {name!r} exists already", fix="give the function another name")
-        _RULES[name] = Rule(name, ops, tier, safety, says, function, tuple(of), tuple(absorbs))
+        _RULES[name] = Rule(name, ops, tier, safety, says, function, tuple(of), tuple(absorbs), every)
         return function
 
     return register

@@ -62,7 +62,7 @@ def minus_itself(node: Node) -> Any:
     return OPS.zeros_like(x) if x is y else None
 
 
-@rule("mul", tier="algebra", safety="nan_unsafe", says="x · 0 = 0", of=("number array",))
+@rule("mul", tier="algebra", safety="nan_unsafe", says="x · 0 = 0", of=("number same",))
 def times_zero(node: Node) -> Any:
     x, y = node.inputs
     if scalar_value(y) == 0 and keeps(x, node):

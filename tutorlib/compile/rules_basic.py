@@ -14,7 +14,7 @@ from tutorlib.core.walk import shape_source
 _STRETCHES = Near("the constant stretches the other operand to a larger shape, or widens its dtype")
 
 
-@rule("mul", says="x · 1 = x", of=("number array",))
+@rule("mul", says="x · 1 = x", of=("number same",))
 def times_one(node: Node) -> Any:
     for x, one in (node.inputs, node.inputs[::-1]):
         if is_scalar(one, 1):
@@ -22,7 +22,7 @@ def times_one(node: Node) -> Any:
     return None
 
 
-@rule("safe_mul", says="g · x needs no mask where g is a number but 0, or x a finite number", of=("number array",))
+@rule("safe_mul", says="g · x needs no mask where g is a number but 0, or x a finite number", of=("number same",))
 def mask_not_needed(node: Node) -> Any:
     g, x = node.inputs
     number, factor = scalar_value(g), scalar_value(x)
@@ -30,7 +30,7 @@ def mask_not_needed(node: Node) -> Any:
     return OPS.mul(g, x) if needless else None
 
 
-@rule("safe_div", says="g / x needs no mask where g is a number but 0, or x one", of=("number array",))
+@rule("safe_div", says="g / x needs no mask where g is a number but 0, or x one", of=("number same",))
 def mask_not_needed_in_quotient(node: Node) -> Any:
     g, x = node.inputs
     number, divisor = scalar_value(g), scalar_value(x)
@@ -38,7 +38,7 @@ def mask_not_needed_in_quotient(node: Node) -> Any:
     return OPS.div(g, x) if needless else None
 
 
-@rule("add", says="x + 0 = x", of=("number array",))
+@rule("add", says="x + 0 = x", of=("number same",))
 def plus_zero(node: Node) -> Any:
     for x, zero in (node.inputs, node.inputs[::-1]):
         if is_scalar(zero, 0):
@@ -46,19 +46,19 @@ def plus_zero(node: Node) -> Any:
     return None
 
 
-@rule("sub", says="x − 0 = x", of=("number array",))
+@rule("sub", says="x − 0 = x", of=("number same",))
 def minus_zero(node: Node) -> Any:
     x, y = node.inputs
     return x if is_scalar(y, 0) and keeps(x, node) else None
 
 
-@rule("div", says="x / 1 = x", of=("number array",))
+@rule("div", says="x / 1 = x", of=("number same",))
 def over_one(node: Node) -> Any:
     x, y = node.inputs
     return x if is_scalar(y, 1) and keeps(x, node) else None
 
 
-@rule("mul", says="x · (−1) = −x", of=("number array",))
+@rule("mul", says="x · (−1) = −x", of=("number same",))
 def times_minus_one(node: Node) -> Any:
     x, y = node.inputs
     if is_scalar(y, -1) and keeps(x, node):
@@ -95,7 +95,7 @@ def negative_difference(node: Node) -> Any:
     return OPS.sub(inner.inputs[1], inner.inputs[0]) if inner is not None else None
 
 
-@rule("pow", says="x² = square(x), x¹ = x, x⁻¹ = 1/x", of=("number array",))
+@rule("pow", says="x² = square(x), x¹ = x, x⁻¹ = 1/x", of=("number",))
 def small_power(node: Node) -> Any:
     x, p = node.inputs
     if x.dtype.kind != "f" or x.dtype != node.outputs[0].dtype or p.ndim:

@@ -27,7 +27,7 @@ def count_known(node: Node) -> Any:
 LARGEST = 1 << 16
 
 
-@rule("*", tier="fold", says="constants in, constant out", of=("number array",))
+@rule("*", tier="fold", says="constants in, constant out", every="number array")
 def fold_constants(node: Node) -> Any:
     if not node.inputs or not all(isinstance(v, Constant) for v in node.inputs) or "random" in node.op.flags:
         return None

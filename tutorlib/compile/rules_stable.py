@@ -48,7 +48,7 @@ def log_of_one_plus(node: Node) -> Any:
     return OPS.log1p(x) if x is not None else None
 
 
-@rule("sub", tier="stable", says="eˣ − 1 = expm1(x)", of=("exp", "number array"))
+@rule("sub", tier="stable", says="eˣ − 1 = expm1(x)", of=("exp", "number same"))
 def exp_minus_one(node: Node) -> Any:
     e, one = node.inputs
     x = _exp_of(e)
@@ -103,7 +103,7 @@ def log_of_sigmoid(node: Node) -> Any:
     return OPS.neg(OPS.softplus(OPS.neg(inner.inputs[0]))) if inner is not None else None
 
 
-@rule("sub", tier="stable", says="1 − sigmoid(x) = sigmoid(−x)", of=("sigmoid", "number array"))
+@rule("sub", tier="stable", says="1 − sigmoid(x) = sigmoid(−x)", of=("sigmoid", "number same"))
 def one_minus_sigmoid(node: Node) -> Any:
     one, s = node.inputs
     inner = made_by(s, "sigmoid")

@@ -106,10 +106,15 @@ class NodeView:
         return self.meta.scope
 
     @property
-    def source(self) -> source_lines.SourceLine | None:
-        """The learner's line that made this node; a backward node has the line of its origin."""
+    def made_at(self) -> Any:
+        """The place in the learner's program that made this node; a backward node has that of its origin."""
         origin = self.meta.origin
-        return source_lines.resolve(self.place if origin is None else origin.place)
+        return self.place if origin is None else origin.place
+
+    @property
+    def source(self) -> source_lines.SourceLine | None:
+        """The learner's line that made this node, see ``made_at``."""
+        return source_lines.resolve(self.made_at)
 
 
 class Node(NodeView):
