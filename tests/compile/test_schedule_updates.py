@@ -159,3 +159,21 @@ def test_shapes_that_do_not_fit_are_found_before_anything_is_written():
     step([1.0, 1.0])
     assert a.get_value() == 2.0
     np.testing.assert_array_equal(b.get_value(), [2.0, 3.0])
+
+
+def test_a_call_like_the_one_before_notices_what_is_different():
+    x, w = tl.matrix("x", dtype="float32"), tl.shared(np.ones((2, 3), np.float32), name="w")
+    f = tl.function([x], tl.sum(x * w), updates=[(w, w + 1)])
+    a = np.arange(6, dtype=np.float32).reshape(2, 3)
+    assert [float(f(a)) for _ in range(3)] == [15, 30, 45]
+    assert w.storage.version == 3
+    assert float(f(np.arange(6).reshape(2, 3))) == 60 and float(f([[1, 1, 1], [0, 0, 0]])) == 15
+    assert float(f(np.asfortranarray(a))) == 90 and w.storage.version == 6
+    kept = w.get_value(borrow=True)
+    assert float(f(a)) == 105 and (kept == 7).all() and (w.get_value() == 8).all()
+    w.set_value(np.zeros((2, 3), np.float32))
+    assert float(f(a)) == 0
+    with pytest.raises(tl.ShapeError):
+        f(np.ones((2, 4), np.float32))
+    with pytest.raises(tl.ShapeError):
+        f(np.ones(6, np.float32))

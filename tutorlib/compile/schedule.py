@@ -10,50 +10,30 @@ values share a buffer is in ``buffers``.
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Mapping, Sequence
-from functools import partial
-from operator import call as call_it
 from typing import Any
 
 import numpy as np
 
-from tutorlib.compile.bound import Bound, Call, alike, can_be_cut, direct_call, empty, looks_into
+from tutorlib.compile.bound import can_be_cut, empty, looks_into
 from tutorlib.compile.buffers import SHAPE_ONLY, Buffers, Like, Lives, direct_updates, is_view
 from tutorlib.compile.c_segments import Segments
 from tutorlib.compile.lower import lowered, several
 from tutorlib.compile.poison import speculation
-from tutorlib.compile.quick import Bindings
 from tutorlib.compile.regions import Region
+from tutorlib.compile.running import Running, Step
 from tutorlib.compile.scalars import Numbers, numbers_last, runs_of_numbers
 from tutorlib.compile.tiles import Tiles, passes_of
-from tutorlib.core.backend import silence, unsilence
 from tutorlib.core.graph import Constant, Node, Shared, Symbol
-from tutorlib.core.storage import Storage
 
 # An input of so many bytes is read where it is; a smaller one is copied, which costs less than binding calls again.
 COPY_BYTES = 65_536
 # A value of so few elements that is the same at every call is computed once.
 FORESEEN = 4096
-_vdot, _copyto = direct_call(np.vdot), direct_call(np.copyto)
-_INFINITY = float("inf")
 _OF_SHAPES = frozenset({"count", "zeros_like", "ones_like"})
 
 
-class Step:
-    """One node of the schedule: the buffers of its results (none for a view), the calls that fill them, and the scratch
-    array that these use."""
-
-    __slots__ = ("calls", "node", "outs", "tmp")
-
-    def __init__(self, node: Node, outs: list[np.ndarray]) -> None:
-        self.node = node
-        self.outs = outs
-        self.calls: list[Bound] = []
-        self.tmp: np.ndarray | None = None
-
-
-class Schedule:
+class Schedule(Running):
     """A plan for one set of shapes.
 
     Attributes: ``steps``; ``buffers``, their sizes and lives; ``inputs``, ``outputs``, ``updates`` as variables;
@@ -64,7 +44,6 @@ class Schedule:
     """
 
     before: Sequence[Node] = ()
-    bindings = 0
 
     def __init__(
         self,
@@ -128,8 +107,7 @@ class Schedule:
 
     def _place_leaves(self, nodes: Sequence[Node], likes: Mapping[int, Like]) -> None:
         updated = {id(s) for s, _ in self.updates}
-        self._copied_inputs: list[tuple[int, np.ndarray]] = []
-        self._bound_inputs: list[tuple[int, Symbol]] = []
+        self._copied_inputs, self._bound_inputs = [], []
         for i, var in enumerate(self.inputs):
             buffer = self.array[id(var)] = empty(*likes[id(var)])
             if buffer.nbytes < COPY_BYTES:
@@ -141,8 +119,7 @@ class Schedule:
         found |= {id(s): s for s, _ in self.updates}
         self.shared = list(found.values())
         # A lent array must keep its value, so what is updated works in an array of the schedule's own.
-        self._own: list[tuple[Shared, np.ndarray]] = []
-        self._bound_shared: list[tuple[int, Storage, bool]] = []
+        self._own, self._bound_shared = [], []
         for variable in self.shared:
             value = variable.storage.value
             if id(variable) in updated and variable.storage.lent:
@@ -262,138 +239,3 @@ class Schedule:
         else:
             step.calls = several(step.node, operands, step.outs)
         step.tmp = self._lent_scratch
-
-    def _find_ends(self) -> None:
-        self.output_arrays = [self._operand(v) for v in self.outputs]
-        own = {id(s): array for s, array in self._own}
-        moves = [(s, self._operand(new)) for s, new in self.updates if id(new) not in self.direct]
-        self._moves = [move for move in moves if id(move[0]) not in own]
-        self._lent_moves = [move for move in moves if id(move[0]) in own]
-        self._lent_in_place = [(s, own[id(s)]) for s in self.direct.values() if id(s) in own]
-
-    def _flatten(self) -> None:
-        before: list[tuple[Bound, bool]] = []
-        last: list[Call] = []
-        done = 0
-        for position, step in enumerate(self.steps):
-            if position < done:
-                continue
-            if (numbers := self._numbers.get(position)) is not None:
-                done = position + numbers.steps
-                before += [(Bound(call, ""), False) for call in (*numbers.before(), numbers.call(self._operand))]
-                continue
-            if isinstance(step, Tiles):
-                before += zip(step.calls, step.strict, strict=True)
-                continue
-            calls, strict = step.calls, id(step.node) in self._strict
-            if self.segments is not None and position in self.segments:
-                calls, strict = [Bound(call, "") for call in self.segments.calls_at(position)], False
-            if step.node.outputs and id(step.node.outputs[0]) in self.direct:
-                last += [bound.call for bound in calls]
-            else:
-                before += [(bound, strict) for bound in calls]
-        self._calls = [b.strict if strict and b.strict is not None else b.call for b, strict in before]
-        self._strict_calls = [b.strict if b.strict is not None else b.call for b, _ in before]
-        self._last_calls = last
-        tried = any(bound.strict is not None and not strict for bound, strict in before)
-        self._checks = [partial(_vdot, a, a) for a in (self.array[id(v)] for v in self.checked)] if tried else []
-        self.bindings += 1
-
-    def bound_to(self) -> Bindings | None:
-        """What it is bound to, for the quick way through a call (see ``quick``); None where there is none."""
-        if self._own or self._moves:
-            return None
-        steps = [s for s in self.steps if isinstance(s, Step)]
-        in_c = self.segments is not None and self.segments.hold_all(steps)
-        return Bindings(
-            [(self.array[id(v)].dtype, self.array[id(v)].shape) for v in self.inputs],
-            self._copied_inputs,
-            [(i, self.array[id(v)]) for i, v in self._bound_inputs],
-            [(storage, self.array[key], updated) for key, storage, updated in self._bound_shared],
-            self.output_arrays,
-            [*self._calls, *self._last_calls] if in_c else None,
-        )
-
-    # ---- running it ----
-
-    def bind(self, arrays: Sequence[np.ndarray]) -> bool:
-        """Take these inputs and the shared variables as they are now; False when they need another schedule."""
-        changed: dict[int, np.ndarray] = {}
-        for key, storage, written in self._bound_shared:
-            value = storage.value
-            if value is not self.array[key]:
-                changed[key] = value
-            if written and storage.lent:
-                return False
-        for variable, own in self._own:
-            if not alike(variable.storage.value, own):
-                return False
-        for i, var in self._bound_inputs:
-            array = arrays[i]
-            if array is not self.array[id(var)]:
-                changed[id(var)] = array if array.flags.c_contiguous else np.ascontiguousarray(array)
-        return not changed or self._rebind(changed)
-
-    def _rebind(self, changed: Mapping[int, np.ndarray]) -> bool:
-        if not all(alike(array, self.array[key]) for key, array in changed.items()):
-            return False
-        self.array.update(changed)
-        stale = set(changed)
-        for position, step in enumerate(self.steps):
-            if isinstance(step, Tiles):
-                if any(id(v) in stale for v in step.reads()) and not step.bind(self._strict):
-                    return False
-                continue
-            node = step.node
-            written = self.direct.get(id(node.outputs[0])) if step.outs else None
-            if written is not None and id(written) in stale:
-                step.outs = [self.array[id(written)]]
-                self.array[id(node.outputs[0])] = step.outs[0]
-            elif not any(id(v) in stale for v in node.inputs):
-                continue
-            if step.outs:
-                if self.segments is None or position not in self.segments:
-                    self._bind(step)
-                continue
-            view = self._view(node)
-            if view is None:
-                return False
-            self.array[id(node.outputs[0])] = view
-            stale.add(id(node.outputs[0]))
-        self._find_ends()
-        self._flatten()
-        return self.segments is None or self.segments.bind(self.array)
-
-    def run(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """The outputs, as arrays of the caller's own; the updates are in the shared variables afterwards.
-
-        Call ``bind`` first. Nothing is written before everything is computed.
-        """
-        for i, buffer in self._copied_inputs:
-            _copyto(buffer, arrays[i])
-        for variable, own in self._own:
-            _copyto(own, variable.storage.value)
-        token = silence()
-        try:
-            for call in self._calls:
-                call()
-            for check in self._checks:
-                found = check()
-                if found != found or (self.finite_factors and not found < _INFINITY):
-                    for call in self._strict_calls:
-                        call()
-                    break
-            results = [np.array(value) for value in self.output_arrays]
-            # A new value may be the present value of another variable, so all are taken before one is written.
-            new = [np.array(value) for _, value in (*self._moves, *self._lent_moves)]
-            # Each in one C call, which no interrupt can stop half-way.
-            deque(map(call_it, self._last_calls), 0)
-            if self._moves:
-                deque(map(_copyto, [s.storage.value for s, _ in self._moves], new), 0)
-        finally:
-            unsilence(token)
-        for (variable, _), value in zip(self._lent_moves, new[len(self._moves) :], strict=True):
-            variable.storage.value = value
-        for variable, own in self._lent_in_place:
-            variable.storage.value = own.copy()
-        return results
