@@ -4,6 +4,7 @@
     python benchmarks/run.py --workloads W2,W3 --engines tutorlib_static,jax_jit --rounds 11
     python benchmarks/run.py --growth                        W8: cost against graph size
     python benchmarks/run.py --imports                       W9: what an import costs
+    python benchmarks/run.py --layout                        how long placing the nodes of a drawn graph takes
 
 Every engine of a workload has a process of its own; all are alive together and are timed in turn, round after round, so
 that a ratio is always between neighbours in time. A turn is cut into parts and the best counts. Printed: the median
@@ -20,6 +21,7 @@ import selectors
 import statistics
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -34,6 +36,7 @@ ENGINES = (
     "tutorlib_static_lstm",
     "tutorlib_dynamic_lstm",
     "torch_eager",
+    "torch_nn",
     "torch_compile",
     "jax_jit",
     "pytensor_",
@@ -44,6 +47,7 @@ REFERENCE = "numpy_hand"
 PARTS = 5
 IMPORTS = ("numpy", "tutorlib", "torch", "jax", "pytensor", "autograd", "mygrad")
 GROWTH = (100, 1000, 10_000)
+DRAWN = (300, 3000)
 
 
 def environment(keep_memory=False):
@@ -223,6 +227,37 @@ def imports(args):
             print(f"{name:12}{_time(net):>27}{net / numpy:9.2f}{sizes[name]:6.0f}")
 
 
+def layout(args):
+    """The chain of W1 with its gradient, all nodes open: placing boxes and drawing edges, best of the rounds."""
+    sys.path.insert(0, str(HERE.parent))
+    import models
+
+    import tutorlib as tl
+    from tutorlib.viz.graph_spec import graph_drawing
+    from tutorlib.viz.layout import Box, Link, layout
+
+    clock = time.process_time if args.clock == "cpu" else time.perf_counter
+    print(f"{'nodes':>8}{'edges':>8}{'layout':>10}{'µs a node':>11}")
+    for wanted in DRAWN:
+        length = 4
+        while True:
+            d = workloads.chain(length)
+            x = tl.shared(d.params["x"], name="x")
+            drawing, _ = graph_drawing(models.chain(tl, {"x": x}, d), wrt=[x])
+            if len(drawing.nodes) >= wanted:
+                break
+            length = max(length + 4, length * wanted // len(drawing.nodes) // 4 * 4)
+        boxes = [Box(n["id"], 96, 44, n["kind"], n.get("grad_of") or "") for n in drawing.nodes]
+        links = [Link(e["id"], e["s"], e["t"], e["kind"]) for e in drawing.edges]
+        taken = []
+        for _ in range(args.rounds):
+            began = clock()
+            layout(boxes, links)
+            taken.append(clock() - began)
+        best = min(taken)
+        print(f"{len(boxes):8}{len(links):8}{_time(best):>10}{best / len(boxes) * 1e6:11.0f}", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workloads", default=",".join(workloads.NAMES))
@@ -235,6 +270,7 @@ def main():
     parser.add_argument("--keep-memory", action="store_true")
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--imports", action="store_true")
+    parser.add_argument("--layout", action="store_true")
     parser.add_argument("--verbose", action="store_true", help="name the engines that are absent, too")
     parser.add_argument("--json", help="also write everything to this file")
     args = parser.parse_args()
@@ -244,6 +280,8 @@ def main():
         return growth(args)
     if args.imports:
         return imports(args)
+    if args.layout:
+        return layout(args)
     if REFERENCE not in args.engines:
         args.engines.insert(0, REFERENCE)
     return compare(args)

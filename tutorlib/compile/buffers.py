@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tutorlib.compile.bound import empty
+from tutorlib.compile.joins import Place
 from tutorlib.compile.lower import one_ufunc
 from tutorlib.core.graph import Node, Shared, Symbol
 from tutorlib.ops.im2col import laid, usual
@@ -60,7 +61,10 @@ class Lives:
     Attributes: ``first`` and ``last`` by id of variable; ``end``, the position after the last node.
     """
 
-    def __init__(self, nodes: Sequence[Node], ends: Sequence[Symbol]) -> None:
+    def __init__(
+        self, nodes: Sequence[Node], ends: Sequence[Symbol], places: Mapping[int, Place] | None = None
+    ) -> None:
+        """``places``: what is computed as a part of another value, which stays alive as long as its parts."""
         self.first: dict[int, int] = {}
         self.last: dict[int, int] = {}
         self.end = len(nodes)
@@ -77,6 +81,11 @@ class Lives:
             if is_view(node):
                 base = id(node.inputs[0])
                 self.last[base] = max(self.last.get(base, -1), self.last[id(node.outputs[0])])
+        for node in nodes if places else ():
+            for var in node.outputs:
+                if (place := places.get(id(var))) is not None:  # type: ignore[union-attr]
+                    whole = id(place.whole)
+                    self.last[whole] = max(self.last[whole], self.last[id(var)])
 
 
 @dataclass
@@ -93,8 +102,11 @@ class Buffers:
     Attributes: ``all`` buffers; ``bytes`` of them; ``bytes_without_reuse``, if each value had one of its own.
     """
 
-    def __init__(self, lives: Lives) -> None:
+    def __init__(self, lives: Lives, places: Mapping[int, Place] | None = None) -> None:
+        """``places``: by id of variable, where in a joined array it is computed."""
         self.lives = lives
+        self._places = places or {}
+        self._begun: dict[int, np.ndarray] = {}  # by id of variable: joined arrays that have parts already
         self.all: list[Buffer] = []
         self.bytes = self.bytes_without_reuse = 0
         self._root: dict[int, int] = {}  # by id of a view's variable: whose buffer it looks into
@@ -108,12 +120,15 @@ class Buffers:
     def take(self, node: Node, var: Symbol, operands: Sequence[Any], like: Like, position: int) -> np.ndarray:
         """The array for ``var``, a result of ``node``: an operand's that dies here, a free one, or a new one."""
         shape, dtype = like
+        if id(var) in self._begun:
+            return self._begun[id(var)]
         size = math.prod(shape)
         self.bytes_without_reuse += size * dtype.itemsize
+        if id(var) in self._places and not _has_batch_last(node, operands, len(shape)):
+            return self._part(var, like, position)
         place = self._from_operand(node, operands, like, position)
         if place is None:
-            free = self._free.get((size, dtype))
-            buffer = free.pop() if free else self._new(like)
+            buffer = self._free_or_new(like)
             array = buffer.array
             if _has_batch_last(node, operands, len(shape)):
                 array = usual(array.reshape(*shape[1:], shape[0]))
@@ -131,6 +146,26 @@ class Buffers:
         buffer = self._owned[id(var)] = self._new(like)
         buffer.tenants.append((var, position, self.lives.last[id(var)]))
         return buffer.array
+
+    def _part(self, var: Symbol, like: Like, position: int) -> np.ndarray:
+        """The array for ``var`` in the joined array that it is a part of, which begins here if it has not yet."""
+        place = self._places[id(var)]
+        whole, key = place.whole, id(place.whole)
+        if key not in self._begun:
+            self.bytes_without_reuse += math.prod(place.like[0]) * place.like[1].itemsize
+            if key in self._places:
+                self._begun[key] = self._part(whole, place.like, position)
+            else:
+                buffer = self._owned[key] = self._free_or_new(place.like)
+                buffer.tenants.append((whole, position, self.lives.last[key]))
+                self._begun[key] = buffer.array.reshape(place.like[0])
+        root = self._root[id(var)] = self._root.get(key, key)
+        self._owned[root].tenants.append((var, position, self.lives.last[id(var)]))
+        return self._begun[key].reshape(-1)[place.start : place.stop].reshape(like[0])
+
+    def _free_or_new(self, like: Like) -> Buffer:
+        free = self._free.get((math.prod(like[0]), like[1]))
+        return free.pop() if free else self._new(like)
 
     def _new(self, like: Like) -> Buffer:
         buffer = Buffer(empty(*like), [])

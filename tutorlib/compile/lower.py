@@ -30,6 +30,7 @@ from tutorlib.compile.bound import (
     thin,
     whole,
 )
+from tutorlib.compile.joins import lower_concatenate
 from tutorlib.compile.lower_images import (
     lower_conv,
     lower_conv_transpose,
@@ -354,6 +355,7 @@ LOWERING: dict[str, Callable[[Node, Sequence[Any], np.ndarray, Scratch], list[Bo
     "cross_entropy": lower_cross_entropy,
     "scatter": lower_scatter,
     "put_label": lower_put_label,
+    "concatenate": lower_concatenate,
     "softmax": lower_softmax,
     "log_softmax": lower_log_softmax,
     "conv": lower_conv,

@@ -12,6 +12,7 @@ from tutorlib.compile import (
     rules_matmul,
     rules_passes,
     rules_stable,
+    rules_steps,
 )
 from tutorlib.compile.graph_state import GraphState
 from tutorlib.compile.passes import passes, record
@@ -29,6 +30,7 @@ RULE_MODULES = (
     rules_stable,
     rules_fold,
     rules_algebra,
+    rules_steps,
     rules_matmul,
     rules_factors,
     rules_collect,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tutorlib.compile.matching import is_scalar, keeps, made_by, nonpositive
+from tutorlib.compile.matching import is_scalar, keeps, made_by, nonpositive, users
 from tutorlib.compile.rule_table import rule
 from tutorlib.core.graph import Node, Symbol
 from tutorlib.core.operators import OPS
@@ -103,11 +103,20 @@ def log_of_sigmoid(node: Node) -> Any:
     return OPS.neg(OPS.softplus(OPS.neg(inner.inputs[0]))) if inner is not None else None
 
 
+def _multiplies(user: Node | None, s: Symbol) -> bool:
+    return user is not None and user.op.name == "mul" and any(v is s for v in user.inputs)
+
+
 @rule("sub", tier="stable", says="1 − sigmoid(x) = sigmoid(−x)", of=("sigmoid", "number same"))
 def one_minus_sigmoid(node: Node) -> Any:
     one, s = node.inputs
     inner = made_by(s, "sigmoid")
-    return OPS.sigmoid(OPS.neg(inner.inputs[0])) if inner is not None and is_scalar(one, 1) and keeps(s, node) else None
+    if inner is None or not is_scalar(one, 1) or not keeps(s, node):
+        return None
+    # A slope s · (1 − s) by itself is exact to a rounding of 1, and another sigmoid would cost more than all of it.
+    if all(_multiplies(user, s) for user in users(node.outputs[0])):
+        return None
+    return OPS.sigmoid(OPS.neg(inner.inputs[0]))
 
 
 @rule("log", tier="stable", says="log(eˣ) = x", of=("exp",))

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from tutorlib.compile.bound import can_be_cut, empty, looks_into
-from tutorlib.compile.buffers import SHAPE_ONLY, Buffers, Like, Lives, direct_updates, is_view
+from tutorlib.compile.buffers import SHAPE_ONLY, VIEWS, Buffers, Like, Lives, direct_updates, is_view
 from tutorlib.compile.c_segments import Segments
+from tutorlib.compile.joins import places_in_joins
 from tutorlib.compile.lower import lowered, several
 from tutorlib.compile.poison import speculation
 from tutorlib.compile.regions import Region
@@ -71,7 +72,8 @@ class Schedule(Running):
         self._lent_scratch: np.ndarray | None = None
         self._place_leaves(nodes, likes)
         self._strict, checked, self.finite_factors = speculation(nodes, outputs, updates, self.direct)
-        self.buffers = Buffers(Lives(nodes, [*outputs, *(new for _, new in updates)]))
+        places = places_in_joins(nodes, likes, direct, VIEWS)
+        self.buffers = Buffers(Lives(nodes, [*outputs, *(new for _, new in updates)], places), places)
         self._likes = likes
         position = 0
         while position < len(nodes):

@@ -58,11 +58,13 @@ class _Names:
         self.known: dict[int, Any] = {}
         self._of: dict[int, str] = {}
         self._taken = {"np", "op", "run", "results", "new"}
+        self._again: dict[str, int] = {}  # by name: how often it was wanted once more
 
     def fresh(self, wanted: str) -> str:
         name = wanted if wanted.isidentifier() else f"v{len(self._of)}"
         while name in self._taken:
-            name += "_"
+            again = self._again[name] = self._again.get(name, 0) + 1
+            name = f"{name}_" if again == 1 else f"{name}_{again}"
         self._taken.add(name)
         return name
 
@@ -197,10 +199,12 @@ def _name_buffers(schedule: Schedule, names: _Names) -> dict[int, str]:
     views."""
     places: dict[int, str] = {}
     memory: dict[int, str] = {}
+    wholes: dict[int, np.ndarray] = {}
     for buffer in schedule.buffers.all:
         array = buffer.array
         name = names.fresh(f"b{len(memory)}")
         memory[id(owner_of(array))] = places[id(array)] = name
+        wholes[id(owner_of(array))] = array
         names.head.append(f"{name} = np.empty({_shape(array.shape)}, {array.dtype.name!r})")
     for array in schedule.scratch_arrays():
         name = names.fresh(f"t{len(memory)}")
@@ -214,8 +218,13 @@ def _name_buffers(schedule: Schedule, names: _Names) -> dict[int, str]:
             if id(array) in places or id(base) not in memory:
                 continue
             shape = "x".join(str(n) for n in (array if array.flags.c_contiguous else laid(array)).shape) or "scalar"
-            name = places[id(array)] = f"{memory[id(base)]}_{shape}"
-            text = f"{name} = {memory[id(base)]}{_arrangement(array)}"
+            cut, name = "", f"{memory[id(base)]}_{shape}"
+            whole = wholes.get(id(base), array)
+            if array.size < whole.size:
+                start = (array.ctypes.data - whole.ctypes.data) // array.itemsize
+                cut, name = f".reshape(-1)[{start}:{start + array.size}]", f"{name}_from_{start}"
+            places[id(array)] = name
+            text = f"{name} = {memory[id(base)]}{cut}{_arrangement(array)}"
             if text not in names.head:
                 names.head.append(text)
     return places
