@@ -19,6 +19,7 @@ from tutorlib.compile.schedules import Schedules
 from tutorlib.compile.source import Lifetimes, Source, source_of_plan, source_of_schedule
 from tutorlib.core import observe
 from tutorlib.core.backend import CPU, common_device, device, put, to_host
+from tutorlib.core.collecting import collector_at_rest
 from tutorlib.core.debugprint import debugprint
 from tutorlib.core.dispatch import as_symbol
 from tutorlib.core.errors import (
@@ -26,7 +27,7 @@ from tutorlib.core.errors import (
     TutorlibError,
     UnusedInputError,
 )
-from tutorlib.core.graph import Constant, Input, Shared, Symbol, label
+from tutorlib.core.graph import Constant, Input, Node, Shared, Symbol, label
 from tutorlib.core.source import mark, resolve
 from tutorlib.core.toposort import leaves_of, toposort
 
@@ -57,7 +58,9 @@ class Function:
         on_unused_input: str,
         mode: str | None,
         name: str | None,
+        nodes: list[Node] | None = None,
     ) -> None:
+        """``nodes``: those of outputs and updates in topological order, where they are known."""
         self.name = name
         self.inputs = [i.variable for i in inputs]
         self.outputs = outputs
@@ -66,15 +69,18 @@ class Function:
         self._form = shape_of_result
         self._mode = mode
         roots = [*outputs, *(new for _, new in updates)]
-        self._check_unused(roots, on_unused_input)
+        nodes = toposort(roots) if nodes is None else nodes
+        self._check_unused(roots, nodes, on_unused_input)
         # A result given as an input is a leaf here, whatever computes it elsewhere.
         leaves = [v if v.node is None else Input(v.aval, name=v.name) for v in self.inputs]
         if any(leaf is not v for leaf, v in zip(leaves, self.inputs, strict=True)):
             roots = clone(roots, dict(zip(self.inputs, leaves, strict=True)))
-        missing = [v for v in leaves_of(roots) if isinstance(v, Input) and not any(v is known for known in leaves)]
+            nodes = toposort(roots)
+        known = set(map(id, leaves))
+        missing = [v for v in leaves_of(roots, nodes) if isinstance(v, Input) and id(v) not in known]
         if missing:
-            raise _missing_from_function(missing, roots)
-        roots, nodes, regions, self.log = compiled(roots, len(updates), mode)
+            raise _missing_from_function(missing, nodes)
+        roots, nodes, regions, self.log = compiled(roots, nodes, len(updates), mode)
         self._plan = Plan(leaves, roots, nodes)
         self.device = common_device(
             [s.storage.value for s in {id(s): s for s in [*self._plan.shared, *(s for s, _ in updates)]}.values()],
@@ -92,10 +98,10 @@ class Function:
         if mode != "plain":
             self._fast = Schedules(self._plan, *self._program[1:], regions, self.log, in_c=mode == "c")
 
-    def _check_unused(self, roots: list[Symbol], policy: str) -> None:
+    def _check_unused(self, roots: list[Symbol], nodes: list[Node], policy: str) -> None:
         if policy == "ignore" or not self.inputs:
             return
-        used = {id(v) for v in roots} | {id(v) for node in toposort(roots) for v in node.inputs}
+        used = {id(v) for v in roots} | {id(v) for node in nodes for v in node.inputs}
         for var in self.inputs:
             if id(var) in used:
                 continue
@@ -295,9 +301,9 @@ class Function:
         )
 
 
-def _missing_from_function(missing: Sequence[Symbol], roots: list[Symbol]) -> TutorlibError:
+def _missing_from_function(missing: Sequence[Symbol], nodes: list[Node]) -> TutorlibError:
     names = ", ".join(label(v) for v in missing)
-    user = next((n for n in toposort(roots) if any(v is missing[0] for v in n.inputs)), None)
+    user = next((n for n in nodes if any(v is missing[0] for v in n.inputs)), None)
     return MissingInputError(
         f"the outputs depend on {names}, which {'is' if len(missing) == 1 else 'are'} not among the inputs",
         fix=f"add it to the inputs: tl.function([{names}], …), or give it a value with givens",
@@ -305,6 +311,7 @@ def _missing_from_function(missing: Sequence[Symbol], roots: list[Symbol]) -> Tu
     )
 
 
+@collector_at_rest()
 def function(
     inputs: Sequence[Any] = (),
     outputs: Any = None,
@@ -362,11 +369,16 @@ def function(
     flat, form = result_form(outputs)
     symbols = [as_symbol(o) for o in flat]
     checked = checked_updates(updates)
-    checked += _default_updates([*symbols, *(new for _, new in checked)], checked)
-    replace = checked_givens(givens)
     roots = [*symbols, *(new for _, new in checked)]
+    nodes: list[Node] | None = toposort(roots)
+    brought = _default_updates(leaves_of(roots, nodes), checked)
+    checked += brought
+    roots += [new for _, new in brought]
+    replace = checked_givens(givens)
     if replace:
         roots = clone(roots, replace)
+    if replace or brought:
+        nodes = None  # others now
     news = roots[len(symbols) :]
     return Function(
         ins,
@@ -376,17 +388,18 @@ def function(
         on_unused_input,
         mode,
         name,
+        nodes,
     )
 
 
-def _default_updates(roots: list[Symbol], updates: list[tuple[Shared, Symbol]]) -> list[tuple[Shared, Symbol]]:
-    """Updates that shared variables bring along themselves (random streams do)."""
+def _default_updates(leaves: list[Symbol], updates: list[tuple[Shared, Symbol]]) -> list[tuple[Shared, Symbol]]:
+    """Updates that shared variables among the ``leaves`` bring along themselves (random streams do)."""
     known = {id(s) for s, _ in updates}
     found: list[tuple[Shared, Symbol]] = []
-    while roots:  # an update that comes along may use variables that bring along theirs
-        new = [v for v in leaves_of(roots) if isinstance(v, Shared) and v.default_update is not None]
+    while leaves:  # an update that comes along may use variables that bring along theirs
+        new = [v for v in leaves if isinstance(v, Shared) and v.default_update is not None]
         more = checked_updates([(v, v.default_update) for v in new if id(v) not in known])
         known.update(id(s) for s, _ in more)
         found += more
-        roots = [value for _, value in more]
+        leaves = leaves_of([value for _, value in more])
     return found

@@ -20,18 +20,19 @@ def copied(node: Node, inputs: tuple[Symbol, ...]) -> Node:
     copy.attrs = node.attrs
     copy.place = node.place
     copy.meta = node.meta
-    outputs = []
-    for old in node.outputs:
-        var = _new_symbol(Symbol)
-        var.aval = old.aval
-        var.node = copy
-        var.index = old.index
-        var.name = old.name
-        var.shape_source = None
-        var.derivative_of = old.derivative_of
-        outputs.append(var)
-    copy.outputs = tuple(outputs)
+    copy.outputs = tuple([_copied_symbol(old, copy) for old in node.outputs])
     return copy
+
+
+def _copied_symbol(old: Symbol, node: Node) -> Symbol:
+    var = _new_symbol(Symbol)
+    var.aval = old.aval
+    var.node = node
+    var.index = old.index
+    var.name = old.name
+    var.shape_source = None
+    var.derivative_of = old.derivative_of
+    return var
 
 
 class GraphState:
@@ -41,34 +42,57 @@ class GraphState:
     but constants, by nodes that some output still needs.
     """
 
-    def __init__(self, outputs: Iterable[Symbol]) -> None:
+    def __init__(self, outputs: Iterable[Symbol], nodes: Iterable[Node] | None = None) -> None:
+        """``nodes``: those of the outputs in topological order, where they are known."""
         outputs = list(outputs)
         new: dict[int, Symbol] = {}
         # By id of variable: the nodes that use it, once for each operand it is, and None for each output it is.
         self._uses: dict[int, list[Node | None]] = {}
         # Of inputs and shared variables, which may have very many uses: the nodes, and how often each uses it.
         self._readers: dict[int, dict[Node, int]] = {}
-        self._alive: set[int] = set()
-        self._order: list[Node] | None = []
-        for node in toposort(outputs):
-            copy = copied(node, tuple([new.get(id(v), v) for v in node.inputs]))
-            for old, made in zip(node.outputs, copy.outputs, strict=True):
-                new[id(old)] = made
-            self._order.append(copy)
-            self._enter(copy)
+        self._alive: set[Node] = set()
+        order = [self._copied(node, new) for node in (toposort(outputs) if nodes is None else nodes)]
+        self._order: list[Node] | None = order
         self.outputs = [new.get(id(v), v) for v in outputs]
         for var in self.outputs:
             if var.node is not None:
                 self._uses.setdefault(id(var), []).append(None)
+
+    def _copied(self, node: Node, new: dict[int, Symbol]) -> Node:
+        """A copy of a node, on the copies of its inputs, which ``new`` has by id; its own results are added there."""
+        uses = self._uses
+        inputs = []
+        for var in node.inputs:
+            if var.node is not None:
+                var = new[id(var)]
+            inputs.append(var)
+        copy = copied(node, tuple(inputs))
+        self._alive.add(copy)
+        for var in inputs:
+            if var.node is not None:
+                mine = uses.get(id(var))
+                if mine is None:
+                    uses[id(var)] = [copy]
+                else:
+                    mine.append(copy)
+            elif type(var) is not Constant:
+                self._read(var, copy)
+        for old, made in zip(node.outputs, copy.outputs, strict=True):
+            new[id(old)] = made
+        return copy
+
+    def _read(self, var: Symbol, node: Node) -> None:
+        readers = self._readers.setdefault(id(var), {})
+        readers[node] = readers.get(node, 0) + 1
 
     def _enter(self, node: Node) -> None:
         """Count the uses a node makes, and those of the nodes it brings along."""
         todo = [node]
         while todo:
             node = todo.pop()
-            if id(node) in self._alive:
+            if node in self._alive:
                 continue
-            self._alive.add(id(node))
+            self._alive.add(node)
             for var in node.inputs:
                 if var.node is not None:
                     uses = self._uses.get(id(var))
@@ -76,20 +100,19 @@ class GraphState:
                         self._uses[id(var)] = [node]
                     else:
                         uses.append(node)
-                    if id(var.node) not in self._alive:
+                    if var.node not in self._alive:
                         todo.append(var.node)
                 elif type(var) is not Constant:
-                    readers = self._readers.setdefault(id(var), {})
-                    readers[node] = readers.get(node, 0) + 1
+                    self._read(var, node)
 
     def _leave(self, node: Node) -> None:
         """Forget the uses of a node that nothing needs, and of those that only it needed."""
         todo = [node]
         while todo:
             node = todo.pop()
-            if id(node) not in self._alive or any(self._uses.get(id(v)) for v in node.outputs):
+            if node not in self._alive or any(self._uses.get(id(v)) for v in node.outputs):
                 continue
-            self._alive.discard(id(node))
+            self._alive.discard(node)
             for var in node.inputs:
                 if var.node is not None:
                     uses = self._uses[id(var)]
@@ -116,7 +139,7 @@ class GraphState:
 
     def alive(self, node: Node) -> bool:
         """Whether some output needs the node."""
-        return id(node) in self._alive
+        return node in self._alive
 
     def nodes(self) -> list[Node]:
         """The nodes in topological order."""
@@ -154,10 +177,9 @@ class GraphState:
             self._uses.setdefault(id(new), []).extend(movers)
             self._enter(new.node)
         elif type(new) is not Constant:
-            readers = self._readers.setdefault(id(new), {})
             for mover in movers:
                 if mover is not None:
-                    readers[mover] = readers.get(mover, 0) + 1
+                    self._read(new, mover)
         if old.node is not None:
             uses = self._uses[id(old)]
             for mover in movers:

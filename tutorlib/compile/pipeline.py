@@ -39,11 +39,14 @@ RULE_MODULES = (
 )
 
 
-def rewritten(roots: list[Symbol], mode: str | None) -> tuple[list[Symbol], RewriteLog]:
-    """The outputs to compute and the log of how they came about, in the mode of ``tl.function``."""
+def rewritten(
+    roots: list[Symbol], mode: str | None, nodes: list[Node] | None = None
+) -> tuple[list[Symbol], RewriteLog]:
+    """The outputs to compute and the log of how they came about, in the mode of ``tl.function``. ``nodes``: of the
+    roots, where they are known."""
     if mode == "plain":
-        return plainly(roots), RewriteLog(GraphState(roots))
-    log = rewritten_graph(roots, check=check_step if mode == "check" else None)
+        return plainly(roots), RewriteLog(GraphState(roots, nodes))
+    log = rewritten_graph(roots, check=check_step if mode == "check" else None, nodes=nodes)
 
     def inside(outputs: list[Symbol], node: Node) -> list[Symbol]:
         found, steps = rewritten(outputs, mode)
@@ -54,11 +57,11 @@ def rewritten(roots: list[Symbol], mode: str | None) -> tuple[list[Symbol], Rewr
 
 
 def compiled(
-    roots: list[Symbol], updates: int, mode: str | None
+    roots: list[Symbol], nodes: list[Node], updates: int, mode: str | None
 ) -> tuple[list[Symbol], list[Node], list[Region], RewriteLog]:
-    """As ``rewritten``, with the nodes in topological order and the regions that run as one pass; the last ``updates``
-    roots are new values of shared variables."""
-    found, log = rewritten(roots, mode)
+    """As ``rewritten`` for roots of these ``nodes``, with the nodes that run in topological order and the regions that
+    run as one pass; the last ``updates`` roots are new values of shared variables."""
+    found, log = rewritten(roots, mode, nodes)
     if mode == "plain":
         return found, toposort(found), [], log
     graph = log.graph

@@ -53,16 +53,17 @@ def rewritten_graph(
     check: Check | None = None,
     allow: Iterable[str] = ON_BY_DEFAULT,
     rounds: int = 8,
+    nodes: Iterable[Node] | None = None,
 ) -> RewriteLog:
-    """As ``rewrite``: the log, with the graph in it."""
-    graph = GraphState(outputs)
+    """As ``rewrite``: the log, with the graph in it. ``nodes``: those of the outputs in topological order, if known."""
+    graph = GraphState(outputs, nodes)
     log = RewriteLog(graph)
     work = _Work(graph, log, check, index_of_rules(tuple(allow)))
     merge = Merge(graph, work.merged)
     # Every node is looked at once; after that only what has changed since it was looked at last.
-    nodes = graph.nodes()
-    unseen = work.by_tier(nodes)
-    merge.run(nodes)
+    first = graph.nodes()
+    unseen = work.by_tier(first)
+    merge.run(first)
     for number in range(rounds):
         if work.stopped or (number and not merge_again(merge, work)):
             break

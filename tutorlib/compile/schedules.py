@@ -20,6 +20,7 @@ from tutorlib.compile.rewrite_log import RewriteLog
 from tutorlib.compile.schedule import Schedule
 from tutorlib.core.aval import AVal
 from tutorlib.core.backend import quiet
+from tutorlib.core.collecting import collector_at_rest
 from tutorlib.core.errors import TutorlibError
 from tutorlib.core.graph import Node, Shared, Symbol, aval_of
 
@@ -123,7 +124,7 @@ class Schedules:
             shape = likes[id(new)][0] if id(new) in likes else np.shape(_present(new))
             if shape != variable.storage.value.shape:
                 return None
-        with quiet():
+        with quiet(), collector_at_rest():
             made = Schedule(nodes, inputs, self._outputs, self._updates, likes, self._regions, self._in_c)
         made.before = self._late.first if self._late is not None else ()
         return made

@@ -12,6 +12,7 @@ import numpy as np
 from tutorlib.core import memory, observe
 from tutorlib.core.array_walk import NotANumber, walk_arrays
 from tutorlib.core.backend import quiet, silence, unsilence
+from tutorlib.core.collecting import collector_at_rest
 from tutorlib.core.dispatch import enable_grad
 from tutorlib.core.errors import (
     DisconnectedError,
@@ -210,6 +211,7 @@ def _dynamic_grad(
     ], path
 
 
+@collector_at_rest()
 def _symbolic_grad(roots: list[tuple[Any, Any]], wrt: list[Any], blocked: list[Any]) -> tuple[list[Any], set[int]]:
     order = toposort([root for root, _ in roots])
     path = dependents(order, wrt, blocked)

@@ -19,38 +19,49 @@ def toposort(roots: Iterable[Any], stop: Callable[[Any], bool] | None = None) ->
     ['mul', 'exp', 'add']
     """
     order: list[Any] = []
-    done: set[int] = set()
+    done: set[Any] = set()
     for root in roots:
         if not isinstance(root, Var) or root.node is None or (stop is not None and stop(root)):
             continue
         # A None stands above each node whose inputs are on their way: when it is met, they are all in the order.
         stack: list[Any] = [root.node]
+        pop, push = stack.pop, stack.append
         while stack:
-            node = stack.pop()
+            node = pop()
             if node is None:
-                order.append(stack.pop())
+                order.append(pop())
                 continue
-            if id(node) in done:
+            if node in done:
                 continue
-            done.add(id(node))
-            stack.append(node)
-            stack.append(None)
-            for var in node.inputs[::-1]:
-                above = getattr(var, "node", None)
-                if above is not None and id(above) not in done and (stop is None or not stop(var)):
-                    stack.append(above)
+            done.add(node)
+            above = [
+                made
+                for var in node.inputs
+                if (made := getattr(var, "node", None)) is not None
+                and made not in done
+                and (stop is None or not stop(var))
+            ]
+            if above:
+                push(node)
+                push(None)
+                stack += reversed(above)
+            else:
+                order.append(node)
     return order
 
 
-def leaves_of(roots: Iterable[Any]) -> list[Any]:
-    """The leaf variables that ``roots`` depend on (roots that are leaves included), each once, in order of use."""
-    found: dict[int, Any] = {}
+def leaves_of(roots: Iterable[Any], nodes: Iterable[Any] | None = None) -> list[Any]:
+    """The leaf variables that ``roots`` depend on (roots that are leaves included), each once, in order of use.
+
+    ``nodes``: those of the roots in topological order, where they are known.
+    """
+    found: dict[Any, None] = {}
     roots = list(roots)
-    for node in toposort(roots):
+    for node in toposort(roots) if nodes is None else nodes:
         for var in node.inputs:
-            if isinstance(var, Var) and var.node is None:
-                found.setdefault(id(var), var)
+            if getattr(var, "node", node) is None:
+                found[var] = None
     for root in roots:
         if isinstance(root, Var) and root.node is None:
-            found.setdefault(id(root), root)
-    return list(found.values())
+            found[root] = None
+    return list(found)
