@@ -311,7 +311,6 @@ def _missing_from_function(missing: Sequence[Symbol], nodes: list[Node]) -> Tuto
     )
 
 
-@collector_at_rest()
 def function(
     inputs: Sequence[Any] = (),
     outputs: Any = None,
@@ -366,6 +365,19 @@ def function(
             raise TutorlibError(f"{what}: it cannot be an input", fix="use symbols such as tl.vector('x') as inputs")
     if len({id(i.variable) for i in ins}) != len(ins):
         raise TutorlibError("an input is listed twice", fix="list each input once")
+    with collector_at_rest():
+        return _function(ins, outputs, updates, givens, on_unused_input, mode, name)
+
+
+def _function(
+    inputs: list[In],
+    outputs: Any,
+    updates: Pairs,
+    givens: Pairs,
+    on_unused_input: str,
+    mode: str | None,
+    name: str | None,
+) -> Function:
     flat, form = result_form(outputs)
     symbols = [as_symbol(o) for o in flat]
     checked = checked_updates(updates)
@@ -381,7 +393,7 @@ def function(
         nodes = None  # others now
     news = roots[len(symbols) :]
     return Function(
-        ins,
+        inputs,
         roots[: len(symbols)],
         [(s, new) for (s, _), new in zip(checked, news, strict=True)],
         form,

@@ -211,7 +211,6 @@ def _dynamic_grad(
     ], path
 
 
-@collector_at_rest()
 def _symbolic_grad(roots: list[tuple[Any, Any]], wrt: list[Any], blocked: list[Any]) -> tuple[list[Any], set[int]]:
     order = toposort([root for root, _ in roots])
     path = dependents(order, wrt, blocked)
@@ -273,7 +272,8 @@ def grad(
     constants = [consider_constant] if isinstance(consider_constant, Var) else consider_constant
     blocked = [v.symbol if symbolic and isinstance(v, Parameter) else v for v in constants]
     if symbolic:
-        found, path = _symbolic_grad(roots, variables, blocked)
+        with collector_at_rest():
+            found, path = _symbolic_grad(roots, variables, blocked)
     else:
         found, path = _dynamic_grad(roots, variables, blocked, create_graph)
     costs = [root for root, _ in roots]

@@ -1,17 +1,16 @@
 """Rest for Python's collector of reference cycles while a graph is built, differentiated or planned at one go.
 
-The collector starts again and again as objects are made, and looks through them, though all of them stay: on a large graph
-that takes a fourth of the time. What has become garbage meanwhile is found right after.
+The collector starts again and again as objects are made, and looks through them, though all of them stay: on a large
+graph that takes a fourth of the time. What has become garbage meanwhile is found right after.
 """
 
 from __future__ import annotations
 
 import gc
-from contextlib import ContextDecorator
 
 
-class _AtRest(ContextDecorator):
-    """A block, or a function, in which the collector does not start by itself. Blocks nest."""
+class _AtRest:
+    """A block in which the collector does not start by itself. Blocks nest."""
 
     def __init__(self) -> None:
         self._started: list[bool] = []  # of several threads in one block the last to leave starts it again
@@ -26,7 +25,7 @@ class _AtRest(ContextDecorator):
 
 
 def collector_at_rest() -> _AtRest:
-    """``with collector_at_rest():`` or ``@collector_at_rest()``.
+    """For a ``with`` block; not made a decorator, whose frame would pass for the learner's line.
 
     >>> with collector_at_rest():
     ...     gc.isenabled()
