@@ -11,7 +11,8 @@ from importlib import import_module
 from typing import Any
 
 from tutorlib import ops as _ops  # fills the op table
-from tutorlib.compile.function import Function, In, function
+from tutorlib.compile.arguments import In
+from tutorlib.compile.function import Function, function
 from tutorlib.compile.ifelse import ifelse
 from tutorlib.compile.leaves import matrix, scalar, shared, symbol, tensor3, tensor4, vector
 from tutorlib.compile.rewrite import rewrite

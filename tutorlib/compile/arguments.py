@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,49 @@ from tutorlib.compile.fgraph import check_replacement
 from tutorlib.core.aval import in_range
 from tutorlib.core.backend import is_array
 from tutorlib.core.dispatch import as_symbol
-from tutorlib.core.errors import DTypeError, ModeMixError, ShapeError, TutorlibError, UpdateTypeError, shape_text
-from tutorlib.core.graph import Constant, Shared, Symbol, label
+from tutorlib.core.errors import (
+    DTypeError,
+    MissingInputError,
+    ModeMixError,
+    ShapeError,
+    TutorlibError,
+    UpdateTypeError,
+    shape_text,
+)
+from tutorlib.core.graph import Constant, Node, Shared, Symbol, label
 from tutorlib.core.operators import OPS
 from tutorlib.core.parameter import Parameter
 from tutorlib.core.tensor import Tensor
+from tutorlib.core.toposort import leaves_of
 
 Pairs = Mapping[Any, Any] | Iterable[tuple[Any, Any]]
+
+
+@dataclass(frozen=True)
+class In:
+    """An input of a function with a default ``value`` or a keyword ``name`` of its own: ``tl.In(x, value=1.0)``."""
+
+    variable: Symbol
+    value: Any = None
+    name: str | None = None
+
+
+def checked_inputs(inputs: Sequence[Any]) -> list[In]:
+    """What ``tl.function`` takes as inputs: symbols, each once."""
+    if isinstance(inputs, Symbol | In):
+        raise TutorlibError("inputs are a list", fix="write tl.function([x], …)")
+    ins = [i if isinstance(i, In) else In(i) for i in inputs]
+    for i in ins:
+        if not isinstance(i.variable, Symbol) or isinstance(i.variable, Constant | Shared):
+            what = (
+                "a shared variable has a value already"
+                if isinstance(i.variable, Shared)
+                else f"{i.variable!r:.60} is not a symbol"
+            )
+            raise TutorlibError(f"{what}: it cannot be an input", fix="use symbols such as tl.vector('x') as inputs")
+    if len({id(i.variable) for i in ins}) != len(ins):
+        raise TutorlibError("an input is listed twice", fix="list each input once")
+    return ins
 
 
 def accepted(var: Symbol, value: Any) -> Any:
@@ -142,3 +179,27 @@ def checked_givens(givens: Pairs) -> dict[Symbol, Symbol]:
         check_replacement(old, value)
         result[old] = value
     return result
+
+
+def default_updates(leaves: list[Symbol], updates: list[tuple[Shared, Symbol]]) -> list[tuple[Shared, Symbol]]:
+    """Updates that shared variables among the ``leaves`` bring along themselves (random streams do)."""
+    known = {id(s) for s, _ in updates}
+    found: list[tuple[Shared, Symbol]] = []
+    while leaves:  # an update that comes along may use variables that bring along theirs
+        new = [v for v in leaves if isinstance(v, Shared) and v.default_update is not None]
+        more = checked_updates([(v, v.default_update) for v in new if id(v) not in known])
+        known.update(id(s) for s, _ in more)
+        found += more
+        leaves = leaves_of([value for _, value in more])
+    return found
+
+
+def missing_inputs(missing: Sequence[Symbol], nodes: list[Node]) -> TutorlibError:
+    """The error for inputs that ``nodes`` need and nobody gives."""
+    names = ", ".join(label(v) for v in missing)
+    user = next((n for n in nodes if any(v is missing[0] for v in n.inputs)), None)
+    return MissingInputError(
+        f"the outputs depend on {names}, which {'is' if len(missing) == 1 else 'are'} not among the inputs",
+        fix=f"add it to the inputs: tl.function([{names}], …), or give it a value with givens",
+        source=user.source if user is not None else None,
+    )

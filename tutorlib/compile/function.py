@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 
-from tutorlib.compile.arguments import Pairs, accepted, checked_givens, checked_updates, update_value
+from tutorlib.compile.arguments import (
+    In,
+    Pairs,
+    accepted,
+    checked_givens,
+    checked_inputs,
+    checked_updates,
+    default_updates,
+    missing_inputs,
+    update_value,
+)
 from tutorlib.compile.c_segments import ready_for_c
 from tutorlib.compile.evaluate import result_form
 from tutorlib.compile.executor import Plan
@@ -27,18 +36,9 @@ from tutorlib.core.errors import (
     TutorlibError,
     UnusedInputError,
 )
-from tutorlib.core.graph import Constant, Input, Node, Shared, Symbol, label
+from tutorlib.core.graph import Input, Node, Shared, Symbol, label
 from tutorlib.core.source import mark, resolve
 from tutorlib.core.toposort import leaves_of, toposort
-
-
-@dataclass(frozen=True)
-class In:
-    """An input of a function with a default ``value`` or a keyword ``name`` of its own: ``tl.In(x, value=1.0)``."""
-
-    variable: Symbol
-    value: Any = None
-    name: str | None = None
 
 
 class Function:
@@ -79,8 +79,8 @@ class Function:
         known = set(map(id, leaves))
         missing = [v for v in leaves_of(roots, nodes) if isinstance(v, Input) and id(v) not in known]
         if missing:
-            raise _missing_from_function(missing, nodes)
-        roots, nodes, regions, self.log = compiled(roots, nodes, len(updates), mode)
+            raise missing_inputs(missing, nodes)
+        roots, nodes, regions, self.log = compiled(roots, len(updates), mode, nodes)
         self._plan = Plan(leaves, roots, nodes)
         self.device = common_device(
             [s.storage.value for s in {id(s): s for s in [*self._plan.shared, *(s for s, _ in updates)]}.values()],
@@ -301,16 +301,6 @@ class Function:
         )
 
 
-def _missing_from_function(missing: Sequence[Symbol], nodes: list[Node]) -> TutorlibError:
-    names = ", ".join(label(v) for v in missing)
-    user = next((n for n in nodes if any(v is missing[0] for v in n.inputs)), None)
-    return MissingInputError(
-        f"the outputs depend on {names}, which {'is' if len(missing) == 1 else 'are'} not among the inputs",
-        fix=f"add it to the inputs: tl.function([{names}], …), or give it a value with givens",
-        source=user.source if user is not None else None,
-    )
-
-
 def function(
     inputs: Sequence[Any] = (),
     outputs: Any = None,
@@ -352,21 +342,8 @@ def function(
         raise ValueError('mode must be None, "plain", "check" or "c"')
     if mode == "c" and not ready_for_c():
         mode = None
-    if isinstance(inputs, Symbol | In):
-        raise TutorlibError("inputs are a list", fix="write tl.function([x], …)")
-    ins = [i if isinstance(i, In) else In(i) for i in inputs]
-    for i in ins:
-        if not isinstance(i.variable, Symbol) or isinstance(i.variable, Constant | Shared):
-            what = (
-                "a shared variable has a value already"
-                if isinstance(i.variable, Shared)
-                else f"{i.variable!r:.60} is not a symbol"
-            )
-            raise TutorlibError(f"{what}: it cannot be an input", fix="use symbols such as tl.vector('x') as inputs")
-    if len({id(i.variable) for i in ins}) != len(ins):
-        raise TutorlibError("an input is listed twice", fix="list each input once")
     with collector_at_rest():
-        return _function(ins, outputs, updates, givens, on_unused_input, mode, name)
+        return _function(checked_inputs(inputs), outputs, updates, givens, on_unused_input, mode, name)
 
 
 def _function(
@@ -383,7 +360,7 @@ def _function(
     checked = checked_updates(updates)
     roots = [*symbols, *(new for _, new in checked)]
     nodes: list[Node] | None = toposort(roots)
-    brought = _default_updates(leaves_of(roots, nodes), checked)
+    brought = default_updates(leaves_of(roots, nodes), checked)
     checked += brought
     roots += [new for _, new in brought]
     replace = checked_givens(givens)
@@ -402,16 +379,3 @@ def _function(
         name,
         nodes,
     )
-
-
-def _default_updates(leaves: list[Symbol], updates: list[tuple[Shared, Symbol]]) -> list[tuple[Shared, Symbol]]:
-    """Updates that shared variables among the ``leaves`` bring along themselves (random streams do)."""
-    known = {id(s) for s, _ in updates}
-    found: list[tuple[Shared, Symbol]] = []
-    while leaves:  # an update that comes along may use variables that bring along theirs
-        new = [v for v in leaves if isinstance(v, Shared) and v.default_update is not None]
-        more = checked_updates([(v, v.default_update) for v in new if id(v) not in known])
-        known.update(id(s) for s, _ in more)
-        found += more
-        leaves = leaves_of([value for _, value in more])
-    return found

@@ -57,10 +57,10 @@ def rewritten(
 
 
 def compiled(
-    roots: list[Symbol], nodes: list[Node], updates: int, mode: str | None
+    roots: list[Symbol], updates: int, mode: str | None, nodes: list[Node] | None = None
 ) -> tuple[list[Symbol], list[Node], list[Region], RewriteLog]:
-    """As ``rewritten`` for roots of these ``nodes``, with the nodes that run in topological order and the regions that
-    run as one pass; the last ``updates`` roots are new values of shared variables."""
+    """As ``rewritten``, with the nodes that run in topological order and the regions that run as one pass; the last
+    ``updates`` roots are new values of shared variables."""
     found, log = rewritten(roots, mode, nodes)
     if mode == "plain":
         return found, toposort(found), [], log

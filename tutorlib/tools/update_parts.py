@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from tutorlib.compile.arguments import In
 from tutorlib.compile.fgraph import clone
-from tutorlib.compile.function import Function, In
+from tutorlib.compile.function import Function
 from tutorlib.core.backend import to_host
 from tutorlib.core.graph import Constant, Input, Shared, Symbol, label
 from tutorlib.core.toposort import leaves_of, toposort

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from tutorlib.compile.arguments import In
 from tutorlib.compile.fgraph import clone
-from tutorlib.compile.function import Function, In
+from tutorlib.compile.function import Function
 from tutorlib.core.graph import Input, Shared
 from tutorlib.core.toposort import leaves_of
 from tutorlib.messages import message
