@@ -68,24 +68,25 @@ class Lives:
         self.first: dict[int, int] = {}
         self.last: dict[int, int] = {}
         self.end = len(nodes)
+        first, last, views = self.first, self.last, []
         for position, node in enumerate(nodes):
-            for i, var in enumerate(node.inputs):
-                if SHAPE_ONLY.get(node.op.name) != i:
-                    self.last[id(var)] = position
+            name = node.op.name
+            of_shape = SHAPE_ONLY.get(name)
+            if of_shape is None:
+                for var in node.inputs:
+                    last[id(var)] = position
+            else:
+                last.update((id(var), position) for i, var in enumerate(node.inputs) if i != of_shape)
             for var in node.outputs:
-                self.first[id(var)] = self.last[id(var)] = position
+                first[id(var)] = last[id(var)] = position
+            if name in VIEWS and is_view(node):
+                views.append(node)
         for var in ends:
-            self.last[id(var)] = self.end
+            last[id(var)] = self.end
         # A view keeps what it looks into alive, through any number of views.
-        for node in reversed(nodes):
-            if is_view(node):
-                base = id(node.inputs[0])
-                self.last[base] = max(self.last.get(base, -1), self.last[id(node.outputs[0])])
-        for node in nodes if places else ():
-            for var in node.outputs:
-                if (place := places.get(id(var))) is not None:  # type: ignore[union-attr]
-                    whole = id(place.whole)
-                    self.last[whole] = max(self.last[whole], self.last[id(var)])
+        for node in reversed(views):
+            base = id(node.inputs[0])
+            last[base] = max(last.get(base, -1), last[id(node.outputs[0])])
 
 
 @dataclass
@@ -206,7 +207,7 @@ def _roots_of_views(nodes: Sequence[Node]) -> dict[int, int]:
     """By id of variable: the id of the variable whose memory it may look into, through any number of views."""
     root: dict[int, int] = {}
     for node in nodes:
-        if is_view(node):
+        if node.op.name in VIEWS and is_view(node):
             base = id(node.inputs[0])
             root[id(node.outputs[0])] = root.get(base, base)
     return root
@@ -223,15 +224,25 @@ def direct_updates(
     That holds for an update by one ufunc, like ``w - step``, whose value nothing else uses, when no output is the
     variable (or a view of it) and no other update of this kind reads it.
     """
+    makers = {id(new.node): new for _, new in updates if new.node is not None and one_ufunc(new.node) is not None}
+    if not makers:
+        return {}
     root = _roots_of_views(nodes)
     ends = [*outputs, *(new for _, new in updates)]
-    uses = Counter([id(v) for node in nodes for v in node.inputs] + [id(v) for v in ends])
+    uses = Counter([id(v) for v in ends])
+    reads: dict[int, set[int]] = {}
+    wanted = {id(new) for new in makers.values()}
+    for node in nodes:
+        for v in node.inputs:
+            if id(v) in wanted:
+                uses[id(v)] += 1
+        if id(node) in makers:
+            reads[id(node)] = {root.get(id(v), id(v)) for v in node.inputs}
     shown = {root.get(id(v), id(v)) for v in ends}
-    reads = {id(node): {root.get(id(v), id(v)) for v in node.inputs} for node in nodes}
     found: dict[int, Shared] = {}
     for variable, new in updates:
         node = new.node
-        if node is None or id(node) not in reads or uses[id(new)] != 1 or one_ufunc(node) is None:
+        if node is None or id(node) not in reads or uses[id(new)] != 1:
             continue
         value = variable.storage.value
         if likes[id(new)] == (value.shape, value.dtype) and id(variable) not in shown:

@@ -37,22 +37,18 @@ def speculation(
     protected = [n for n in nodes if n.op.name in _PROTECTED]
     if not protected:
         return set(), [], False
-    hides: set[int] = set()  # ids of variables whose NaN could get lost
-    for node in reversed(nodes):
-        results = [id(v) for v in node.outputs]
-        kept = node.op.name in _HAND_ON and node.outputs[0].dtype.kind == "f"
-        if not kept or any(key in hides for key in results):
-            hides.update(id(v) for v in node.inputs)
-    factors = {id(n.inputs[1]): n.inputs[1] for n in protected if not _harmless(n)}
+    finite: dict[int, bool] = {}  # what is known of constants, by id
+    tried = [n for n in protected if not _harmless(n, finite)]
+    factors = {id(n.inputs[1]): n.inputs[1] for n in tried}
     if len(factors) <= max(1, len(updates)) and all(v.node is None for v in factors.values()):
-        strict = {id(n) for n in protected if n.op.name == "safe_div"}
-        return strict, [v for key, v in factors.items() if any(id(n.inputs[1]) == key for n in protected)], True
+        return {id(n) for n in protected if n.op.name == "safe_div"}, list(factors.values()), True
+    hides = _hiding(nodes)
     strict = {id(n) for n in protected if id(n.outputs[0]) in hides}
+    starts = {id(n) for n in tried if id(n) not in strict}
     reached: set[int] = set()
     for node in nodes:
-        tried = node.op.name in _PROTECTED and id(node) not in strict and not _harmless(node)
-        if tried or any(id(v) in reached for v in node.inputs):
-            reached.update(id(v) for v in node.outputs)
+        if id(node) in starts or any([id(v) in reached for v in node.inputs]):
+            reached.update([id(v) for v in node.outputs])
     checked: dict[int, Symbol] = {}
     for var in (*outputs, *(new for _, new in updates)):
         if id(var) not in reached:
@@ -63,9 +59,26 @@ def speculation(
     return strict, list(checked.values()), False
 
 
-def _harmless(node: Node) -> bool:
+def _hiding(nodes: Sequence[Node]) -> set[int]:
+    """Ids of variables whose NaN could get lost on its way to the results."""
+    hides: set[int] = set()
+    for node in reversed(nodes):
+        if node.op.name not in _HAND_ON or node.outputs[0].aval.dtype.kind != "f":
+            lost = True
+        else:
+            lost = bool(hides) and any([id(v) in hides for v in node.outputs])
+        if lost:
+            hides.update([id(v) for v in node.inputs])
+    return hides
+
+
+def _harmless(node: Node, finite: dict[int, bool]) -> bool:
     """Whether a protected product is the plain one anyway: a number as second factor, or none of the first is 0."""
-    first, second = (v.value if isinstance(v, Constant) else None for v in node.inputs)
-    if node.op.name == "safe_mul" and second is not None and np.isfinite(second).all():
-        return True
-    return first is not None and bool(np.all(np.asarray(first) != 0))
+    first, second = node.inputs
+    if node.op.name == "safe_mul" and isinstance(second, Constant):
+        known = finite.get(id(second))
+        if known is None:
+            known = finite[id(second)] = bool(np.isfinite(second.value).all())
+        if known:
+            return True
+    return isinstance(first, Constant) and bool(np.all(np.asarray(first.value) != 0))

@@ -149,25 +149,48 @@ class Schedules:
 
 def _foreseen(nodes: Sequence[Node], inputs: Sequence[Symbol], arrays: Sequence[Any]) -> dict[int, Any] | None:
     """By id of variable: the shape and dtype of every value, where all follow from those of the inputs; else None."""
-    avals: dict[int, AVal] = {id(v): AVal(a.shape, a.dtype) for v, a in zip(inputs, arrays, strict=True)}
-    same: dict[AVal, tuple[Any, Any]] = {}  # many values are alike: they share one entry
     likes: dict[int, Any] = {id(v): (a.shape, a.dtype) for v, a in zip(inputs, arrays, strict=True)}
+    # What is inferred now, by id of variable, for those that had an unknown dim when they were built.
+    now: dict[int, AVal] = {id(v): AVal(a.shape, a.dtype) for v, a in zip(inputs, arrays, strict=True)}
+    like_of = _Likes()
     for node in nodes:
-        found: Sequence[AVal] = [v.aval for v in node.outputs]
         # With lengths that were not known when the node was built, its operands may not even fit each other.
-        if any(None in v.aval.shape for v in (*node.inputs, *node.outputs)):
-            known = [_aval_now(v) if v.node is None and id(v) not in avals else avals[id(v)] for v in node.inputs]
-            inferred: Any = node.op.infer(*known, **node.attrs)  # type: ignore[misc]
-            found = (inferred,) if node.op.nout == 1 else inferred
-        for var, aval in zip(node.outputs, found, strict=True):
-            if aval.weak or None in aval.shape:
-                return None
-            avals[id(var)] = aval
-            like = same.get(aval)
+        known = True
+        for var in node.inputs:
+            if like_of[var.aval] is None:
+                known = False
+        for var in node.outputs:
+            aval = var.aval
+            like = likes[id(var)] = like_of[aval]
             if like is None:
-                like = same[aval] = (aval.shape, aval.dtype)
-            likes[id(var)] = like
+                known = False
+            elif aval.weak:
+                return None
+        if known:
+            continue
+        operands = [now.get(id(v)) or (_aval_now(v) if v.node is None else v.aval) for v in node.inputs]
+        inferred: Any = node.op.infer(*operands, **node.attrs)  # type: ignore[misc]
+        for var, aval in zip(node.outputs, (inferred,) if node.op.nout == 1 else inferred, strict=True):
+            like = likes[id(var)] = like_of[aval]
+            if like is None or aval.weak:
+                return None
+            now[id(var)] = aval
     return likes
+
+
+class _Likes:
+    """Shape and dtype of an abstract value, None where a dim is unknown. Many are alike: they share one entry."""
+
+    def __init__(self) -> None:
+        self._entries: dict[AVal, tuple[Any, Any] | None] = {}
+        self._by_id: dict[int, tuple[tuple[Any, Any] | None, AVal]] = {}  # the aval is held, so that its id is its own
+
+    def __getitem__(self, aval: AVal) -> tuple[Any, Any] | None:
+        known = self._by_id.get(id(aval))
+        if known is None:
+            entry = self._entries.setdefault(aval, None if None in aval.shape else (aval.shape, aval.dtype))
+            known = self._by_id[id(aval)] = (entry, aval)
+        return known[0]
 
 
 def _aval_now(leaf: Symbol) -> AVal:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,17 +38,24 @@ class AVal(NamedTuple):
         return f"AVal({dims}, {self.dtype}{', weak' if self.weak else ''})"
 
 
-# A Python scalar and the dtype NumPy would give it; bool before int, since True is an int.
-_SCALARS = ((bool, np.dtype("bool")), (int, np.dtype("int64")), (float, np.dtype("float64")))
+@lru_cache(maxsize=4096)
+def array_aval(shape: tuple[int, ...], dtype: np.dtype[Any]) -> AVal:
+    """The AVal of arrays of this shape and dtype: one for all of them, since graphs hold many alike."""
+    return AVal(shape, dtype)
+
+
+# A Python scalar and the dtype NumPy would give it.
+_SCALAR_AVALS: dict[Any, AVal] = {
+    bool: AVal((), np.dtype("bool"), weak=True),
+    int: AVal((), np.dtype("int64"), weak=True),
+    float: AVal((), np.dtype("float64"), weak=True),
+}
 _SAMPLES: dict[str, Any] = {"b": True, "i": 1, "f": 1.0}
 
 
 def python_scalar_aval(value: Any) -> AVal | None:
     """The weak AVal of a Python bool, int or float (exactly those types); None for anything else."""
-    for kind, dtype in _SCALARS:
-        if type(value) is kind:
-            return AVal((), dtype, weak=True)
-    return None
+    return _SCALAR_AVALS.get(type(value))
 
 
 def sample(aval: AVal) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from tutorlib.core import source as source_lines
-from tutorlib.core.aval import AVal, Dim, in_range, python_scalar_aval
+from tutorlib.core.aval import AVal, Dim, array_aval, in_range, python_scalar_aval
 from tutorlib.core.backend import Device, device_of, to_host
 from tutorlib.core.building import building
 from tutorlib.core.errors import ModeMixError, ShapeError, UpdateTypeError, shape_text
@@ -340,7 +340,7 @@ def aval_of(value: Any) -> AVal:
     if isinstance(value, Var):
         return value.aval
     weak = python_scalar_aval(value)
-    return weak if weak is not None else AVal(tuple(value.shape), value.dtype)
+    return weak if weak is not None else array_aval(tuple(value.shape), value.dtype)
 
 
 def label(var: Any) -> str:
