@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { arrowhead, fitText, labelParts, middle, smooth } from "../../tutorlib/viz/js/geometry.js";
+import { arrowhead, fitText, labelParts, smooth } from "../../tutorlib/viz/js/geometry.js";
 
 const numbersIn = (d) => d.match(/-?\d+(\.\d+)?/g).map(Number);
 
@@ -38,10 +38,6 @@ test("no curve leaves the box around the polyline", () => {
 test("an arrowhead ends at the tip and lies behind it", () => {
   const d = arrowhead({ tip: [10, 50], from: [10, 0] }, { size: 8 });
   assert.equal(d, "M6.6 42L10 50L13.4 42Z");
-});
-
-test("the middle of a polyline is half-way along it, not half-way through its points", () => {
-  assert.deepEqual(middle([[0, 0], [0, 10], [30, 10]]), { at: [10, 10], level: true, room: 30, total: 40 });
 });
 
 test("the axes of a label that have a mark stand alone", () => {

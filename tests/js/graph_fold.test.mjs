@@ -24,7 +24,7 @@ function spec(collapsed = []) {
       ],
       scopes: [scope("net", "s0"), scope("net/inner", "s1", "net")],
     },
-    layout: { nodes: {}, edges: {}, size: [1, 1] }, levels: {}, frames: [], values: { v0: { stats: { nan: 1, inf: 0 } } },
+    layout: { nodes: {}, edges: {}, labels: {}, size: [1, 1] }, levels: {}, frames: [], values: { v0: { stats: { nan: 1, inf: 0 } } },
     trace: [
       { node: "a", phase: "forward", inputs: ["x"] }, { node: "b", phase: "forward", inputs: ["a"], value: "v0" },
       { node: "y", phase: "forward", inputs: ["b", "c"] },

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tutorlib.messages import message
+from tutorlib.viz.edge_touch import label_places, upright_ends
 from tutorlib.viz.face import face
 from tutorlib.viz.frames import frames
 from tutorlib.viz.layout import Box, Link, layout
@@ -180,11 +181,17 @@ def view_of(spec: dict[str, Any], collapsed: Sequence[str], direction: str = "TB
         kind = "input" if node["id"] in misfits else node["kind"]
         boxes.append(Box(node["id"], size.w, size.h, kind, *of, around))
     placed = layout(boxes, [Link(e["id"], e["s"], e["t"], e["kind"]) for e in seen["edges"]], direction)
+    along = 1 if direction == "TB" else 0
+    for edge in seen["edges"]:
+        if edge["id"] in placed.edges:
+            ends = placed.nodes[edge["s"]], placed.nodes[edge["t"]]
+            placed.edges[edge["id"]] = upright_ends(placed.edges[edge["id"]], *ends, along)
     around_scopes = frames(seen, placed.nodes)
     bars = {frame["key"]: frame["bar"] for frame in around_scopes if frame["main"]}
+    taken = [*placed.nodes.values(), *(frame["bar"] for frame in around_scopes)]
     return {
         "collapsed": list(collapsed),
-        "layout": placed.as_json(),
+        "layout": placed.as_json() | {"labels": label_places(seen["edges"], placed.edges, taken)},
         "frames": around_scopes,
         "rows": _rows(placed.nodes | bars),
         "levels": _levels(seen["nodes"], seen["edges"]),

@@ -58,8 +58,8 @@ def graph_body(
         colour = KINDS[hue].paint(theme).stroke if hue else ink
         drawn = edge_path(points, look, colour, 0.6 if edge["kind"] == "saved" else 1.0) + arrow(points, look, colour)
         parts.append(_fade(drawn) if faded & {edge["s"], edge["t"]} else drawn)
-        if edge.get("broadcast") or "wrong" in edge:
-            labels.append(_edge_label(edge, points, theme))
+        if (edge.get("broadcast") or "wrong" in edge) and edge["id"] in places["labels"]:
+            labels.append(_edge_label(edge, places["labels"][edge["id"]], theme))
     for node in graph["nodes"]:
         if node["id"] in places["nodes"]:
             drawn = _node(node, places["nodes"][node["id"]], values, theme, detail)
@@ -130,18 +130,17 @@ def _frames(frames: list[dict[str, Any]], theme: str) -> list[str]:
     return parts
 
 
-def _edge_label(edge: dict[str, Any], points: list[list[float]], theme: str) -> str:
-    """The shape beside the end of an edge: a value that is stretched, underlined; one that does not fit, with
-    that axis in the colour of errors."""
-    (ax, ay), (bx, by) = points[-2], points[-1]
-    x, y = (ax + bx) / 2 + 6, (ay + by) / 2 + 3
-    words, fill = edge["label"], CARD[theme][0]
+def _edge_label(edge: dict[str, Any], place: list[Any], theme: str) -> str:
+    """The shape at its `place`: of a value that is stretched, underlined; of one that does not fit, with that axis in
+    the colour of errors."""
+    words, fill, size = edge["label"], CARD[theme][0], 13 if "wrong" in edge else 10
+    wide = text_width(words, size)
+    x, y = place[0] - {"start": 0, "middle": wide / 2, "end": wide}[place[2]], place[1]
     if "wrong" not in edge:
-        wide = text_width(words, 10)
         out = rect(x - 2, y - 9, wide + 4, 12, f'rx="2" fill="{fill}" fill-opacity="0.85"')
         out += text(x, y, words, 10, TEXT[theme], more=' fill-opacity="0.8"')
         return out + line(f"M{num(x)} {num(y + 2)}h{num(wide)}", KINDS["shared"].paint(theme).stroke, 1.5)
-    out = rect(x - 3, y - 12, text_width(words, 13) + 8, 18, f'rx="3" fill="{fill}"')
+    out = rect(x - 3, y - 12, wide + 8, 18, f'rx="3" fill="{fill}"')
     alarm = KINDS["error"].paint(theme).stroke
     dims = [
         f'<tspan fill="{alarm}" font-weight="800" text-decoration="underline">{escape(dim)}</tspan>'

@@ -93,19 +93,6 @@ export function arrowhead({ tip: [x, y], from: [fx, fy] }, { size = 8, open = fa
   return open ? `M${left}L${r(x)} ${r(y)}L${right}` : `M${left}L${r(x)} ${r(y)}L${right}Z`;
 }
 
-/** The point half-way along a polyline: {at, level, room, total}; `room` is the length of the stretch that it lies on. */
-export function middle(points) {
-  const lengths = points.slice(1).map(([x, y], i) => Math.hypot(x - points[i][0], y - points[i][1]));
-  const total = lengths.reduce((sum, length) => sum + length, 0);
-  let left = total / 2;
-  let i = 0;
-  while (i < lengths.length - 1 && left > lengths[i]) left -= lengths[i++];
-  const share = lengths[i] ? left / lengths[i] : 0;
-  const [[x0, y0], [x1, y1]] = [points[i], points[i + 1]];
-  const at = [x0 + (x1 - x0) * share, y0 + (y1 - y0) * share];
-  return { at, level: wayOf(points[i], points[i + 1]) === "level", room: lengths[i], total };
-}
-
 /** A shape label in pieces [{text, kind}]: the axes in `marks` {axis: kind} stand alone, all else has the kind "". */
 export function labelParts(label, marks = {}) {
   const inner = /^\((.*)\)$/.exec(label);

@@ -31,7 +31,7 @@ export function drawGraph(index, t, prefix, choose, moved = null) {
 
   const edgeLayer = s("g");
   for (const edge of spec.graph.edges) {
-    const drawn = drawEdge(edge, spec.layout.edges[edge.id]);
+    const drawn = drawEdge(edge, spec.layout.edges[edge.id], spec.layout.labels[edge.id]);
     if (!drawn) continue;
     edges.set(edge.id, { edge, g: drawn });
     edgeLayer.append(drawn);

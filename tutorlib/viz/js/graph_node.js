@@ -12,6 +12,8 @@ const VALUE_SIZE = 12.5;
 const FAR_SIZE = 25;
 const THUMB_WIDTH = 48;
 const THUMB_HEIGHT = 22;
+const STATS_SIZE = 10.5;
+const GAP = 7;
 
 function outline(kind, box) {
   const [x, y, w, h] = box;
@@ -35,11 +37,14 @@ export function faceName(node) {
   return { letter: words.includes(letter) || label.startsWith("∂") ? "" : letter, label };
 }
 
-/** What line 3 shows for a value: {text} for few numbers, else {thumb, text}; without one, why there is none. */
+/** What line 3 shows for a value: {lines} for few numbers, else {thumb, lines} with its statistics; without one, why. */
 export function faceValue(value, note = "") {
-  if (!value) return { text: note };
-  if ((value.stats?.size ?? 0) <= SMALL || !value.thumb) return { text: value.text };
-  return { text: value.stats?.mean == null ? "" : `μ ${short(value.stats.mean, 3)}`, thumb: value.thumb };
+  if (!value) return { lines: [note] };
+  const { size, nan, inf, ...stats } = value.stats ?? {};
+  if ((size ?? 0) <= SMALL || !value.thumb) return { lines: [value.text] };
+  const [mean, std, min, max] = ["mean", "std", "min", "max"].map((name) => short(stats[name], 3));
+  const bad = [nan && `${nan} NaN`, inf && `${inf} inf`].filter(Boolean).join(", ");
+  return { thumb: value.thumb, lines: bad ? [bad, `/ ${size}`] : [`μ ${mean} σ ${std}`, `${min} … ${max}`] };
 }
 
 function text(x, y, size, extra, ...children) {
@@ -86,16 +91,21 @@ export function drawNode(node, box, { id, place, hatch }) {
 }
 
 function drawValue(value, note, middle, baseline, room) {
-  const { text: words, thumb } = faceValue(value, note);
-  const size = value ? VALUE_SIZE : TYPE_SIZE;
-  if (!thumb) return words ? [text(middle, baseline, size, "tl-value", fitText(words, room, size))] : [];
-  const wide = words && room >= THUMB_WIDTH + 62;
-  const left = wide ? middle - (THUMB_WIDTH + 58) / 2 : middle - THUMB_WIDTH / 2;
-  const image = s("image", {
-    class: "tl-value tl-thumb", href: heatmapUrl(thumb), x: left, y: baseline - 16, width: THUMB_WIDTH, height: THUMB_HEIGHT,
-    preserveAspectRatio: "none",
-  });
-  if (!wide) return [image];
-  const mean = text(left + THUMB_WIDTH + 33, baseline, TYPE_SIZE + 0.5, "tl-value", words);
-  return [image, mean];
+  const { lines, thumb } = faceValue(value, note);
+  if (!thumb) {
+    const size = value ? VALUE_SIZE : TYPE_SIZE;
+    return lines.filter(Boolean).map((words) => text(middle, baseline, size, "tl-value", fitText(words, room, size)));
+  }
+  const beside = room - THUMB_WIDTH - GAP;
+  const wide = Math.min(beside, Math.max(...lines.map((words) => words.length)) * STATS_SIZE * 0.535);
+  const left = middle - (THUMB_WIDTH + GAP + wide) / 2;
+  return [
+    s("image", {
+      class: "tl-value tl-thumb", href: heatmapUrl(thumb), x: left, y: baseline - 16, width: THUMB_WIDTH, height: THUMB_HEIGHT,
+      preserveAspectRatio: "none",
+    }),
+    ...lines.map((words, i) => s("text", {
+      x: left + THUMB_WIDTH + GAP, y: baseline - 7 + 12 * i, class: "tl-text tl-value", "font-size": STATS_SIZE,
+    }, fitText(words, beside, STATS_SIZE))),
+  ];
 }
