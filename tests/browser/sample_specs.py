@@ -20,7 +20,7 @@ def _node(at: int, **more) -> dict:
 def wide_graph(count: int, columns: int = 20) -> dict:
     """A forward graph of `count` ops in rows of `columns`, each fed by the one above it; every op is one step."""
     nodes, edges, trace = [], [], []
-    layout: dict = {"nodes": {}, "edges": {}, "size": [columns * 130.0, (count // columns + 1) * 110.0]}
+    layout: dict = {"nodes": {}, "edges": {}, "labels": {}, "size": [columns * 130.0, (count // columns + 1) * 110.0]}
     values = {"v0": describe_value(np.array([1.0, -2.0]))}
     for i in range(count):
         nodes.append(_node(i, value="v0"))

@@ -140,3 +140,31 @@ def test_python_may_replace_what_is_shown(widgets):
     expect(page.locator(".tl-pane-left h3")).to_have_text("your graph")
     page.evaluate("() => unmount()")
     expect(page.locator(".tl-root")).to_have_count(0)
+
+
+def test_a_rewrite_in_a_graph_too_large_to_read_is_brought_near_and_the_whole_log_shows_all(widgets):
+    x = tl.vector("x")
+    h = x
+    for _ in range(14):
+        h = tl.tanh(h * 2.5)
+    page = widgets.compare(tl.CompareView(tl.function([x], tl.log(1 + tl.exp(h)).sum()).log).spec)
+    near = """() => [...document.querySelectorAll(".tl-pane")].every((pane) => {
+      const node = pane.querySelector(".tl-now"), window = pane.querySelector(".tl-canvas").getBoundingClientRect();
+      const box = node?.getBoundingClientRect();
+      return box && box.height > 30 && box.top >= window.top && box.bottom <= window.bottom;
+    })"""
+    page.locator(".tl-rewrite", has_text="log_of_one_plus_exp").click()
+    page.wait_for_function(near)
+    tree(page, "left").focus()
+    page.keyboard.press("Home")
+    page.wait_for_function("() => document.querySelector('.tl-pane-left .tl-node').getBoundingClientRect().height < 30")
+
+
+def test_in_a_narrow_window_the_clock_stays_inside_the_view(widgets):
+    page = widgets.compare(tl.CompareView.modes(branching, [1.0, 2.0]).spec, size=(400, 900))
+    clock = page.locator(".tl-clock")
+    expect(clock).to_be_visible()
+    right = clock.bounding_box()["x"] + clock.bounding_box()["width"]
+    for span in page.locator(".tl-span").all():
+        box = span.bounding_box()
+        assert box is None or box["x"] + box["width"] <= right

@@ -105,12 +105,24 @@ def test_the_table_holds_every_number_and_the_reason(widgets):
     expect(plot(page)).to_be_focused()
 
 
+@pytest.mark.parametrize("view", ["flow", "heat", "histogram"])
+def test_a_plot_fills_its_view_and_follows_its_width(widgets, view):
+    page = widgets.gradient(gradients(), step=3, view=view, size=(400, 700))
+    fits = "() => { const box = document.querySelector('.tl-plot'); return box.scrollWidth <= box.clientWidth; }"
+    svg = plot(page).locator("svg").first
+    assert page.evaluate(fits)
+    narrow = int(svg.get_attribute("width"))
+    page.set_viewport_size({"width": 900, "height": 700})
+    expect(svg).not_to_have_attribute("width", str(narrow))
+    assert int(svg.get_attribute("width")) > 2 * narrow - 20
+    page.wait_for_function(fits)
+
+
 def test_a_click_in_the_map_goes_to_that_layer_and_step(widgets):
     page = widgets.gradient(gradients(), step=0, view="heat")
     svg = plot(page).locator("svg")
     box = svg.bounding_box()
-    scale = box["width"] / 736
-    svg.click(position={"x": (150 + 560 * 6.5 / 12) * scale, "y": (30 + 28 * 1.5) * scale})
+    svg.click(position={"x": 150 + (box["width"] - 150 - 26) * 6.5 / 12, "y": 30 + 28 * 1.5})
     expect(scrubber(page)).to_have_value("6")
     expect(page.locator(".tl-picked .tl-layer-name")).to_contain_text("b")
 

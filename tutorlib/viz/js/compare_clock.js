@@ -6,7 +6,7 @@ import { lane, SIDES } from "./compare_model.js";
 export function clockOf(spec, t, seek) {
   const rows = SIDES.map((side) => {
     const runs = lane(spec, side).map(({ phase, from, to }) =>
-      h("span.tl-span", { "data-phase": phase, style: `flex:${to - from} 1 0` }, phase && t(`ui_clock_${phase}`)));
+      h("span.tl-span", { "data-phase": phase, style: `width:${(100 * (to - from)) / spec.steps.length}%` }, phase && t(`ui_clock_${phase}`)));
     const track = h("div.tl-lane", runs);
     track.addEventListener("click", (event) => {
       const { left, width } = track.getBoundingClientRect();

@@ -61,6 +61,16 @@ export function makePane(spec, side, t, prefix, on) {
     shown.canvas.root.classList.toggle("tl-unvalued", !state.valued);
     shown.canvas.root.classList.toggle("tl-idle", !state.now.length);
     put(words, state.words);
+    if (spec.compare !== "log") return;
+    const changed = step ? state.now.map(shown.canvas.boxOf).filter(Boolean) : [];
+    if (changed.length) shown.canvas.viewport.look(around(changed));
+    else if (before && !step) shown.canvas.viewport.fit();
+  }
+
+  /** The box around boxes. */
+  function around(boxes) {
+    const [x, y] = [0, 1].map((i) => Math.min(...boxes.map((box) => box[i])));
+    return [x, y, ...[0, 1].map((i) => Math.max(...boxes.map((box) => box[i] + box[i + 2])) - [x, y][i])];
   }
 
   return {

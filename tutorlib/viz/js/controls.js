@@ -16,15 +16,15 @@ export function setPressed(node, pressed) {
 
 /** A `role="toolbar"` in which ← and → move between the buttons. */
 export function toolbar(label, ...children) {
-  const bar = h("div.tl-toolbar", { role: "toolbar", "aria-label": label }, ...children);
-  bar.addEventListener("keydown", (event) => {
+  const onkeydown = (event) => {
     const direction = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!direction || event.target.tagName !== "BUTTON") return;
     const buttons = [...bar.querySelectorAll("button:not([disabled])")];
     buttons.at((buttons.indexOf(event.target) + direction) % buttons.length).focus();
     event.preventDefault();
     event.stopPropagation();
-  });
+  };
+  const bar = h("div.tl-toolbar", { role: "toolbar", "aria-label": label, onkeydown }, ...children);
   return bar;
 }
 
@@ -50,14 +50,13 @@ export function transport(t, names, on, band) {
     oninput: () => on.seek(Number(range.value)),
   });
   const count = h("span.tl-count", HIDDEN);
-  const speed = h("button", { type: "button", class: "tl-button tl-speed" });
+  const speed = h("button", { type: "button", class: "tl-button tl-speed", onclick: () => showSpeed(on.speed()) });
   const showSpeed = (factor) => {
     const text = t("ui_speed_factor", { factor });
     put(speed, text);
     speed.setAttribute("aria-label", t("ui_speed", { speed: text }));
     speed.title = t("ui_speed", { speed: text });
   };
-  speed.addEventListener("click", () => showSpeed(on.speed()));
   showSpeed(1);
   const track = h("div.tl-track", range, band);
   const root = h("div.tl-transport", first, back, play, forward, last, track, count, speed);

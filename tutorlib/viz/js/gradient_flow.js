@@ -1,37 +1,43 @@
 // The flow: for each layer a box of the sizes of its gradient at one step, and beside it how far the update moved it.
 import { s } from "./dom.js";
+import { fitText } from "./geometry.js";
 import { axis, verdictOf } from "./gradient_model.js";
 import { short } from "./numbers.js";
-import { rowsOf } from "./gradient_rows.js";
+import { NAME, NARROW, NARROW_NAME, rowsOf } from "./gradient_rows.js";
 
-const [NAME, FLOW, GAP, RATIO, ROW, HEAD, FOOT] = [150, 400, 36, 150, 32, 42, 40];
+const [ROW, HEAD, FOOT, END, TICK] = [32, 42, 40, 22, 52];
 
-/** An SVG of all layers at `step`. `on` = {choose(id)}. */
-export function flowPlot(spec, step, selected, log, t, on) {
+/** An SVG `width` px wide of all layers at `step`. `on` = {choose(id)}. */
+export function flowPlot(spec, { step, selected, log, width }, t, on) {
+  const narrow = width < NARROW;
+  const name = narrow ? NARROW_NAME : NAME;
+  const gap = narrow ? 26 : 56;
+  const ratioWide = Math.round((width - name) * (narrow ? 0.26 : 0.2));
+  const flowWide = width - name - gap - ratioWide - END;
   const cells = spec.layers.map(({ id }) => spec.cells[id][step]);
   const sizes = cells.flatMap((cell) => (cell.norm === null ? [] : cell.q));
-  const flow = axis(sizes, log);
-  const x = (size) => NAME + FLOW * flow.place(Number(size));
+  const flow = axis(sizes, log, Math.max(2, Math.floor(flowWide / TICK)));
+  const x = (size) => name + flowWide * flow.place(Number(size));
   const ratios = cells.map((cell) => cell.ratio).filter((ratio) => ratio > 0);
-  const share = axis([...ratios, spec.bands.guide], true, 4);
-  const ratioX = NAME + FLOW + GAP;
+  const share = axis([...ratios, spec.bands.guide], true, Math.max(1, Math.floor(ratioWide / TICK)));
+  const ratioX = name + flowWide + gap;
   const bottom = HEAD + ROW * spec.layers.length;
-  const width = ratioX + RATIO + 16;
-  return s("svg.tl-plot-svg", { viewBox: `0 0 ${width} ${bottom + FOOT}`, "aria-hidden": "true" },
-    rowsOf(spec, selected, { top: HEAD, height: ROW, width, name: NAME }, on),
+  const title = t("ui_gradient_sizes");
+  return s("svg.tl-plot-svg", { viewBox: `0 0 ${width} ${bottom + FOOT}`, width, "aria-hidden": "true" },
+    rowsOf(spec, selected, { top: HEAD, height: ROW, width, name }, on),
     log && [
-      band(NAME, x(spec.bands.tiny), bottom, t("ui_band_tiny"), "start"),
-      band(x(spec.bands.huge), NAME + FLOW, bottom, t("ui_band_huge"), "end"),
+      band(name, x(spec.bands.tiny), bottom, t("ui_band_tiny"), "start"),
+      band(x(spec.bands.huge), name + flowWide, bottom, t("ui_band_huge"), "end"),
     ],
-    ticks(flow.ticks, NAME, FLOW, bottom),
-    s("text.tl-axis.tl-axis-name", { x: NAME + FLOW / 2, y: bottom + 34, "text-anchor": "middle" }, "|g|"),
-    s("text.tl-axis.tl-axis-name", { x: NAME, y: 16 }, t("ui_gradient_sizes")),
-    s("text.tl-axis.tl-axis-name", { x: ratioX, y: 16 }, "‖Δw‖ / ‖w‖"),
-    ticks(share.ticks, ratioX, RATIO, bottom),
-    guide(ratioX + RATIO * share.place(spec.bands.guide), bottom, short(spec.bands.guide)),
+    ticks(flow.ticks, name, flowWide, bottom),
+    s("text.tl-axis.tl-axis-name", { x: name + flowWide / 2, y: bottom + 34, "text-anchor": "middle" }, "|g|"),
+    s("text.tl-axis.tl-axis-name", { x: narrow ? 0 : name, y: 16 }, fitText(title, ratioX - 12 - (narrow ? 0 : name), 12), s("title", title)),
+    s("text.tl-axis.tl-axis-name", { x: width, y: 16, "text-anchor": "end" }, "‖Δw‖ / ‖w‖"),
+    ticks(share.ticks, ratioX, ratioWide, bottom),
+    guide(ratioX + ratioWide * share.place(spec.bands.guide), bottom, short(spec.bands.guide)),
     cells.map((cell, row) => [
-      ...box(cell, x, HEAD + row * ROW, spec.bands, t),
-      cell.ratio > 0 && s("circle.tl-ratio-dot", { cx: ratioX + RATIO * share.place(cell.ratio), cy: HEAD + row * ROW + ROW / 2, r: 4.5 }),
+      ...box(cell, x, HEAD + row * ROW, spec.bands, t, [name, flowWide]),
+      cell.ratio > 0 && s("circle.tl-ratio-dot", { cx: ratioX + ratioWide * share.place(cell.ratio), cy: HEAD + row * ROW + ROW / 2, r: 4.5 }),
     ]));
 }
 
@@ -57,12 +63,12 @@ function guide(x, bottom, text) {
   ];
 }
 
-function box(cell, x, y, bands, t) {
+function box(cell, x, y, bands, t, [left, wide]) {
   const middle = y + ROW / 2;
   if (cell.norm === null) {
     return [
-      s("rect.tl-missing", { x: NAME + 1, y: y + 7, width: FLOW - 2, height: ROW - 14 }),
-      s("text.tl-why", { x: NAME + 10, y: middle + 4 }, shortened(cell.why, 56), s("title", cell.why)),
+      s("rect.tl-missing", { x: left + 1, y: y + 7, width: wide - 2, height: ROW - 14 }),
+      s("text.tl-why", { x: left + 10, y: middle + 4 }, fitText(cell.why, wide - 20, 12), s("title", cell.why)),
     ];
   }
   const verdict = verdictOf(cell, bands);
@@ -74,8 +80,6 @@ function box(cell, x, y, bands, t) {
       s("rect", { class: `tl-box tl-box-${verdict}`, x: lower, y: y + 7, width: Math.max(1.5, upper - lower), height: ROW - 14 }),
       s("path.tl-median", { d: `M${median} ${y + 5}V${y + ROW - 5}` }),
     ] : []),
-    words && s("text.tl-axis.tl-warning.tl-alarm", { x: NAME + FLOW - 6, y: middle + 4, "text-anchor": "end" }, `! ${words}`),
+    words && s("text.tl-axis.tl-warning.tl-alarm", { x: left + wide - 6, y: middle + 4, "text-anchor": "end" }, `! ${words}`),
   ];
 }
-
-const shortened = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);

@@ -2,31 +2,32 @@
 import { magnitude } from "./colours.js";
 import { h, s } from "./dom.js";
 import { axis, heatScale } from "./gradient_model.js";
-import { rowsOf } from "./gradient_rows.js";
+import { NAME, NARROW, NARROW_NAME, rowsOf } from "./gradient_rows.js";
 import { short } from "./numbers.js";
 
-const [NAME, WIDE, ROW, HEAD, RATIO, RIGHT] = [150, 560, 28, 30, 110, 26];
+const [ROW, HEAD, RATIO, RIGHT] = [28, 30, 110, 26];
 
-/** An SVG of all layers and steps. `on` = {choose(id), visit(id, step)}. */
-export function heatPlot(spec, step, selected, log, t, on) {
+/** An SVG `width` px wide of all layers and steps. `on` = {choose(id), visit(id, step)}. */
+export function heatPlot(spec, { step, selected, log, width }, t, on) {
   const total = spec.steps.length;
-  const column = WIDE / total;
+  const left = width < NARROW ? NARROW_NAME : NAME;
+  const wide = width - left - RIGHT;
+  const column = wide / total;
   const scale = heatScale(spec, log);
   const bottom = HEAD + ROW * spec.layers.length;
   const chart = bottom + 58;
-  const width = NAME + WIDE + RIGHT;
-  const svg = s("svg.tl-plot-svg", { viewBox: `0 0 ${width} ${chart + RATIO + 26}`, "aria-hidden": "true" },
-    rowsOf(spec, selected, { top: HEAD, height: ROW, width, name: NAME }, on),
-    s("text.tl-axis.tl-axis-name", { x: NAME, y: 16 }, t("ui_gradient_heat")),
-    spec.layers.map(({ id }, row) => spec.cells[id].every((cell) => cell.norm === null) && noneRow(HEAD + row * ROW, t)),
-    spec.layers.map(({ id }, row) => spec.cells[id].map((cell, at) => heatCell(cell, NAME + at * column, HEAD + row * ROW + 2, column, scale))),
-    s("rect.tl-column-now", { x: NAME + step * column, y: HEAD - 2, width: Math.max(2, column), height: bottom - HEAD + 4 }),
-    ends(spec, bottom + 15), legend(scale, bottom + 22), ratioChart(spec, selected, step, chart, t));
+  const svg = s("svg.tl-plot-svg", { viewBox: `0 0 ${width} ${chart + RATIO + 26}`, width, "aria-hidden": "true" },
+    rowsOf(spec, selected, { top: HEAD, height: ROW, width, name: left }, on),
+    s("text.tl-axis.tl-axis-name", { x: left, y: 16 }, t("ui_gradient_heat")),
+    spec.layers.map(({ id }, row) => spec.cells[id].every((cell) => cell.norm === null) && noneRow(left, HEAD + row * ROW, wide, t)),
+    spec.layers.map(({ id }, row) => spec.cells[id].map((cell, at) => heatCell(cell, left + at * column, HEAD + row * ROW + 2, column, scale))),
+    s("rect.tl-column-now", { x: left + step * column, y: HEAD - 2, width: Math.max(2, column), height: bottom - HEAD + 4 }),
+    ends(spec, left, wide, bottom + 15), legend(scale, left + wide / 2, bottom + 22), ratioChart(spec, selected, step, [left, chart, wide], t));
   svg.addEventListener("click", (event) => {
-    const { left, top, width: shown } = svg.getBoundingClientRect();
-    const scaled = width / shown;
-    const at = Math.floor(((event.clientX - left) * scaled - NAME) / column);
-    const row = Math.floor(((event.clientY - top) * scaled - HEAD) / ROW);
+    const box = svg.getBoundingClientRect();
+    const scaled = width / box.width;
+    const at = Math.floor(((event.clientX - box.left) * scaled - left) / column);
+    const row = Math.floor(((event.clientY - box.top) * scaled - HEAD) / ROW);
     if (at >= 0 && at < total) on.visit(spec.layers[row]?.id ?? selected, at);
   });
   return h("div", svg);
@@ -45,22 +46,23 @@ function heatCell(cell, x, y, wide, scale) {
 }
 
 /** A layer that never had a gradient. */
-function noneRow(y, t) {
+function noneRow(x, y, wide, t) {
   return [
-    s("rect.tl-missing", { x: NAME, y: y + 4, width: WIDE, height: ROW - 8 }),
-    s("text.tl-axis", { x: NAME + 10, y: y + ROW / 2 + 4 }, t("ui_gradient_none")),
+    s("rect.tl-missing", { x, y: y + 4, width: wide, height: ROW - 8 }),
+    s("text.tl-axis", { x: x + 10, y: y + ROW / 2 + 4 }, t("ui_gradient_none")),
   ];
 }
 
-function ends(spec, y) {
+function ends(spec, left, wide, y) {
   return [
-    s("text.tl-axis", { x: NAME, y }, spec.steps[0].update),
-    s("text.tl-axis", { x: NAME + WIDE, y, "text-anchor": "end" }, spec.steps.at(-1).update),
+    s("text.tl-axis", { x: left, y }, spec.steps[0].update),
+    s("text.tl-axis", { x: left + wide, y, "text-anchor": "end" }, spec.steps.at(-1).update),
   ];
 }
 
-function legend(scale, y) {
-  const [left, wide, parts] = [NAME + 200, 160, 20];
+function legend(scale, middle, y) {
+  const [wide, parts] = [middle < 280 ? 60 : 160, 20];
+  const left = middle - wide / 2;
   const piece = wide / parts;
   return [
     Array.from({ length: parts }, (_, i) => s("rect", {
@@ -72,20 +74,20 @@ function legend(scale, y) {
 }
 
 /** ‖Δw‖/‖w‖ of the selected layer over the steps, with the guide. */
-function ratioChart(spec, selected, step, top, t) {
+function ratioChart(spec, selected, step, [left, top, wide], t) {
   const layer = spec.layers.find(({ id }) => id === selected);
   const ratios = spec.cells[selected].map((cell) => (cell.ratio > 0 ? Number(cell.ratio) : null));
   const { place, ticks } = axis([...ratios.filter((ratio) => ratio !== null), spec.bands.guide], true, 4);
-  const x = (at) => NAME + ((at + 0.5) * WIDE) / ratios.length;
+  const x = (at) => left + ((at + 0.5) * wide) / ratios.length;
   const y = (ratio) => top + RATIO * (1 - place(ratio));
   const d = ratios.map((ratio, at) => (ratio === null ? "" : `${at && ratios[at - 1] !== null ? "L" : "M"}${x(at)} ${y(ratio)}h.01`)).join("");
   return [
-    s("text.tl-axis.tl-axis-name", { x: NAME, y: top - 10 }, t("ui_gradient_ratio", { name: layer.name })),
+    s("text.tl-axis.tl-axis-name", { x: left, y: top - 10 }, t("ui_gradient_ratio", { name: layer.name })),
     ticks.map(([share, text]) => [
-      s("path.tl-grid", { d: `M${NAME} ${top + RATIO * (1 - share)}h${WIDE}` }),
-      s("text.tl-axis", { x: NAME - 8, y: top + RATIO * (1 - share) + 4, "text-anchor": "end" }, text),
+      s("path.tl-grid", { d: `M${left} ${top + RATIO * (1 - share)}h${wide}` }),
+      s("text.tl-axis", { x: left - 8, y: top + RATIO * (1 - share) + 4, "text-anchor": "end" }, text),
     ]),
-    s("path.tl-guide", { d: `M${NAME} ${y(spec.bands.guide)}h${WIDE}` }),
+    s("path.tl-guide", { d: `M${left} ${y(spec.bands.guide)}h${wide}` }),
     s("path.tl-ratio-line", { d }),
     ratios[step] !== null && s("circle.tl-ratio-dot", { cx: x(step), cy: y(ratios[step]), r: 4.5 }),
   ];

@@ -9,71 +9,25 @@ import css from "./gradient.css";
 import { helpOf } from "./help.js";
 import { histogram } from "./histogram.js";
 import { guardKeys, leaveToCell } from "./keyguard.js";
-import { joinLink, placeOf } from "./links.js";
-import { translator } from "./messages.js";
 import "./more_icons.js";
-import { hidePaired } from "./paired_output.js";
 import { makePlayer } from "./player.js";
-import { keepFocus, makeShell, sidePanel } from "./shell.js";
-import { listen, makeSync } from "./sync.js";
+import { emptyView, follow, renderRun, UPDATE_NAMES } from "./run_view.js";
+import { sidePanel } from "./shell.js";
 
 const KEYS = [
   [["←", "→"], "ui_help_update"], [["↑", "↓"], "ui_help_layer"], [["f", "r", "h"], "ui_help_plots"], [["Home", "End"], "ui_help_ends_update"],
   [["Space"], "ui_help_play"], [["n"], "ui_help_nan"], [["l"], "ui_help_log"], [["t"], "ui_help_numbers"], [["?"], "ui_help_help"], [["Esc"], "ui_help_leave"],
 ];
-const NAMES = {
-  first: "ui_first_update", back: "ui_update_back", backKey: "←", forward: "ui_update_forward", forwardKey: "→",
-  last: "ui_last_update", slider: "ui_update_slider",
-};
+// A plot fills the view between these widths in px.
+const [LEAST, MOST, MOST_BINS] = [300, 1100, 760];
 const PLOTS = { flow: "f", heat: "r", histogram: "h" };
-
-function render({ model, el }) {
-  const t = translator(model.get("messages"));
-  const shell = makeShell(el, model, css, { label: t("ui_gradient_view"), kind: "gradient" });
-  const sync = makeSync(model);
-  const choices = { log: true };
-  const link = joinLink(model, (said) => view.hear(said));
-  let view = build(model.get("step"), model.get("selected"));
-  const stopListening = listen(model, {
-    spec: () => keepFocus(shell.root, () => {
-      const { step, selected, atEnd } = view;
-      view.stop();
-      view = build(atEnd ? Infinity : step, selected);
-    }),
-    step: () => !sync.pending("step") && view.moveTo(model.get("step"), { echo: false }),
-    selected: () => !sync.pending("selected") && view.select(model.get("selected"), { echo: false }),
-    view: () => !sync.pending("view") && view.plot(model.get("view"), { echo: false }),
-    theme: shell.theme.update,
-    height: () => view.setHeight(model.get("height")),
-  });
-  const showPaired = hidePaired(shell.root, model.get("key"));
-
-  function build(step, selected) {
-    return buildView({ model, t, shell, sync, choices, link }, step, selected);
-  }
-
-  return () => {
-    sync.flush();
-    stopListening();
-    link.stop();
-    view.stop();
-    shell.stop();
-    showPaired();
-    shell.root.remove();
-  };
-}
 
 function buildView({ model, t, shell, sync, choices, link }, startStep, startSelected) {
   const { root, status } = shell;
   const spec = model.get("spec");
   const last = spec.steps.length - 1;
   const ids = spec.layers.map((layer) => layer.id);
-  if (last < 0 || !ids.length) {
-    root.replaceChildren(root.firstChild, h("p.tl-empty", spec.summary));
-    root.dataset.tlReady = "true";
-    const nothing = () => {};
-    return { atEnd: true, step: 0, selected: "", moveTo: nothing, select: nothing, plot: nothing, hear: nothing, setHeight: nothing, stop: nothing };
-  }
+  if (last < 0 || !ids.length) return emptyView(root, spec.summary);
   let at = gradient.clampStep(spec, startStep === Infinity ? last : startStep);
   let selected = ids.includes(startSelected) ? startSelected : ids[0];
   let shown = model.get("view") in PLOTS ? model.get("view") : "flow";
@@ -81,7 +35,7 @@ function buildView({ model, t, shell, sync, choices, link }, startStep, startSel
   const plot = h("div.tl-plot", { role: "img", tabindex: "0" });
   const table = h("div.tl-scroll.tl-table-box", { tabindex: "0", role: "region", "aria-label": t("ui_gradient_numbers"), hidden: true });
   const player = makePlayer(() => moveTo(at >= last ? 0 : at + 1), (playing) => scrubber.playing(playing));
-  const scrubber = transport(t, NAMES, {
+  const scrubber = transport(t, UPDATE_NAMES, {
     first: () => jump(0), back: () => jump(at - 1), forward: () => jump(at + 1), last: () => jump(last),
     play: () => player.toggle(), seek: (to) => jump(to), speed: () => player.nextSpeed(),
   });
@@ -97,12 +51,25 @@ function buildView({ model, t, shell, sync, choices, link }, startStep, startSel
   const body = h("div.tl-body", plot, table, panel.root);
   root.replaceChildren(root.firstChild, bar, body, h("div.tl-foot", scrubber.root), status.root);
 
+  let width = MOST;
+  /** Take the width that the plot has now; returns whether it is another one. */
+  function measure() {
+    const { paddingLeft, paddingRight } = getComputedStyle(plot);
+    const before = width;
+    const room = Math.round(plot.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight));
+    if (plot.clientWidth) width = Math.max(LEAST, Math.min(MOST, room));
+    return width !== before;
+  }
+  const resized = new ResizeObserver(() => requestAnimationFrame(() => measure() && draw()));
+  resized.observe(plot);
+
   const layer = () => spec.layers.find(({ id }) => id === selected);
 
   function draw() {
     const on = { choose: (id) => select(id), visit: (id, step) => (select(id, { draws: false }), jump(step)) };
-    if (shown === "flow") put(plot, flowPlot(spec, at, selected, choices.log, t, on));
-    else if (shown === "heat") put(plot, heatPlot(spec, at, selected, choices.log, t, on));
+    const seen = { step: at, selected, log: choices.log, width };
+    if (shown === "flow") put(plot, flowPlot(spec, seen, t, on));
+    else if (shown === "heat") put(plot, heatPlot(spec, seen, t, on));
     else put(plot, histogramPlot());
     put(table, gradientTable(spec, at, selected, t));
     logButton.disabled = shown === "histogram";
@@ -120,7 +87,7 @@ function buildView({ model, t, shell, sync, choices, link }, startStep, startSel
     const { hist, ticks } = gradient.histogramOf(layer(), cell);
     const before = at > 0 ? spec.cells[selected][at - 1].counts : null;
     return [
-      title, histogram(hist, t, { width: 620, height: 240, ticks, before: before ? { counts: before } : undefined, label: layer().name }),
+      title, histogram(hist, t, { width: Math.min(width, MOST_BINS), height: 240, ticks, before: before ? { counts: before } : undefined, label: layer().name }),
       h("p.tl-note", t(before ? "ui_gradient_bins_before" : "ui_gradient_bins")),
     ];
   }
@@ -187,16 +154,7 @@ function buildView({ model, t, shell, sync, choices, link }, startStep, startSel
     else leaveToCell(root);
   }
 
-  /** What a linked view says. */
-  function hear({ variable, update }) {
-    const wanted = variable && spec.layers.find(({ name }) => name === variable);
-    if (wanted) select(wanted.id, { tell: false });
-    if (update !== undefined) {
-      player.stop();
-      moveTo(placeOf(spec.steps.map((step) => step.update), update), { tell: false });
-    }
-  }
-
+  const hear = (said) => follow(said, { variables: spec.layers, updates: spec.steps.map((step) => step.update), select, moveTo, player });
   const another = (way) => select(ids[ids.indexOf(selected) + way]);
   const stopGuard = guardKeys(root, {
     ArrowLeft: () => jump(at - 1), ArrowRight: () => jump(at + 1), "Shift+ArrowLeft": () => jump(at - 10), "Shift+ArrowRight": () => jump(at + 10),
@@ -206,6 +164,7 @@ function buildView({ model, t, shell, sync, choices, link }, startStep, startSel
   });
   const setHeight = (height) => body.style.setProperty("--tl-height", `${height || 500}px`);
   setHeight(model.get("height"));
+  measure();
   draw();
   root.dataset.tlReady = "true";
 
@@ -215,7 +174,7 @@ function buildView({ model, t, shell, sync, choices, link }, startStep, startSel
     get atEnd() {
       return at === last;
     },
-    get step() {
+    get at() {
       return at;
     },
     get selected() {
@@ -224,8 +183,14 @@ function buildView({ model, t, shell, sync, choices, link }, startStep, startSel
     stop() {
       player.stop();
       stopGuard();
+      resized.disconnect();
     },
   };
 }
 
-export default () => ({ render });
+export default () => ({
+  render: (page) => renderRun(page, {
+    css, kind: "gradient", name: "ui_gradient_view", place: "step", choices: { log: true }, buildView,
+    listens: (view, parts, heard) => ({ view: heard("view", (name, quietly) => view().plot(name, quietly)) }),
+  }),
+});

@@ -56,19 +56,17 @@ export function drawGraph(index, t, prefix, choose, moved = null) {
   const [width, height] = spec.layout.size;
   const svg = s("svg.tl-svg", { role: "presentation", focusable: "false", width, height },
     s("defs", hatchPattern(hatch)), frames, edgeLayer, nodeLayer, ring, chosen);
-  const root = h("div.tl-canvas", { role: "tree", tabindex: "0", "aria-label": spec.summary || t("ui_graph") }, svg);
+  const onclick = (event) => {
+    const id = event.target.closest?.("[data-node]")?.dataset.node;
+    if (id) choose(id, true);
+  };
+  const root = h("div.tl-canvas", { role: "tree", tabindex: "0", "aria-label": spec.summary || t("ui_graph"), onclick }, svg);
   let map = null;
   const viewport = makeViewport(root, svg, spec.layout.size, moved, (view, window) => map?.moved(view, window));
   if (Object.keys(boxes).length >= FROM) {
     map = miniMap(index, viewport);
     root.append(map.root);
   }
-
-  const nodeUnder = (event) => event.target.closest?.("[data-node]")?.dataset.node;
-  root.addEventListener("click", (event) => {
-    const id = nodeUnder(event);
-    if (id) choose(id, true);
-  });
 
   const frame = (path, id, gap) => {
     const box = id && boxes[id];

@@ -60,7 +60,7 @@ export function drawNode(node, box, { id, place, hatch }) {
   const rows = h >= 66 ? [-21, -4, 17] : h >= 54 ? [-17, 0.5, 18] : h >= 40 ? [-8, 9, 0] : [0, 0, 0];
   const at = (row) => y + h / 2 + rows[row] + 4;
   const { letter, label } = faceName(node);
-  const fitsFar = label.length * FAR_SIZE * 0.56 < w;
+  const fitsFar = label.length * FAR_SIZE * 0.62 < w;
   const name = text(middle, at(0), NAME_SIZE, fitsFar ? "tl-name tl-short" : "tl-name");
   if (letter) name.append(s("tspan.tl-letter", { "font-size": TYPE_SIZE + 1 }, letter), " ");
   name.append(fitText(label, room - (letter ? (letter.length + 1) * NAME_SIZE * 0.6 : 0), NAME_SIZE));

@@ -16,8 +16,20 @@ export function miniMap(index, viewport) {
   const size = `width:${w}px;height:${tall}px`;
   const canvas = h("canvas", { width: w * SHARP, height: tall * SHARP, style: size });
   const frame = h("div.tl-map-frame");
-  const root = h("div.tl-map", { "aria-hidden": "true", style: size }, canvas, frame);
   let theme = null;
+  const go = (event) => {
+    const { left, top } = root.getBoundingClientRect();
+    viewport.centre([(event.clientX - left) / scale, (event.clientY - top) / scale]);
+  };
+  const root = h("div.tl-map", {
+    "aria-hidden": "true", style: size,
+    onpointerdown(event) {
+      event.stopPropagation();
+      root.setPointerCapture(event.pointerId);
+      go(event);
+    },
+    onpointermove: (event) => root.hasPointerCapture(event.pointerId) && go(event),
+  }, canvas, frame);
 
   const paint = () => {
     const style = getComputedStyle(root);
@@ -42,15 +54,5 @@ export function miniMap(index, viewport) {
     frame.style.cssText = ["left", "top", "width", "height"]
       .map((side, i) => `${side}:${[-view.x, -view.y, boxWidth, boxHeight][i] * share}px`).join(";");
   };
-  const go = (event) => {
-    const { left, top } = root.getBoundingClientRect();
-    viewport.centre([(event.clientX - left) / scale, (event.clientY - top) / scale]);
-  };
-  root.addEventListener("pointerdown", (event) => {
-    event.stopPropagation();
-    root.setPointerCapture(event.pointerId);
-    go(event);
-  });
-  root.addEventListener("pointermove", (event) => root.hasPointerCapture(event.pointerId) && go(event));
   return { root, moved };
 }

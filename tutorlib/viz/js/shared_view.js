@@ -2,21 +2,18 @@
 import { chart } from "./chart.js";
 import { contourView } from "./contour.js";
 import { button, setPressed, toolbar, transport } from "./controls.js";
-import { freshPrefix, h, HIDDEN, put } from "./dom.js";
+import { h, HIDDEN, put } from "./dom.js";
 import { helpOf } from "./help.js";
 import { guardKeys, leaveToCell } from "./keyguard.js";
-import { joinLink, placeOf } from "./links.js";
-import { translator } from "./messages.js";
 import "./more_icons.js";
-import { hidePaired } from "./paired_output.js";
 import { makePlayer } from "./player.js";
+import { emptyView, follow, renderRun, UPDATE_NAMES } from "./run_view.js";
 import css from "./shared.css";
 import * as shared from "./shared_model.js";
 import { momentView } from "./shared_moment.js";
 import { variableRows } from "./shared_rows.js";
-import { keepFocus, makeShell, outlineView, sidePanel } from "./shell.js";
+import { outlineView, sidePanel } from "./shell.js";
 import { short } from "./numbers.js";
-import { listen, makeSync } from "./sync.js";
 
 const KEYS = [
   [["←", "→"], "ui_help_update"], [["Shift", "←", "→"], "ui_help_ten"], [["PgUp", "PgDn"], "ui_help_event"],
@@ -24,59 +21,12 @@ const KEYS = [
   [["d"], "ui_help_delta"], [["b"], "ui_help_rewind"], [["l"], "ui_help_log"], [["t"], "ui_help_table"], [["?"], "ui_help_help"], [["Esc"], "ui_help_leave"],
 ];
 const NAMED_TICKS = 6;
-const UPDATE_NAMES = {
-  first: "ui_first_update", back: "ui_update_back", backKey: "←", forward: "ui_update_forward", forwardKey: "→",
-  last: "ui_last_update", slider: "ui_update_slider",
-};
-
-function render({ model, el }) {
-  const t = translator(model.get("messages"));
-  const prefix = freshPrefix();
-  const shell = makeShell(el, model, css, { label: t("ui_shared_view"), kind: "shared" });
-  const sync = makeSync(model);
-  const choices = { delta: true, log: false };
-  const link = joinLink(model, (said) => view.hear(said));
-  let view = build(model.get("frame"), model.get("selected"));
-  const stopListening = listen(model, {
-    spec: () => keepFocus(shell.root, () => {
-      const { frame, selected } = view;
-      view.stop();
-      view = build(view.atEnd ? Infinity : frame, selected);
-    }),
-    frame: () => !sync.pending("frame") && view.moveTo(model.get("frame"), { echo: false }),
-    selected: () => !sync.pending("selected") && view.select(model.get("selected"), { echo: false }),
-    theme: shell.theme.update,
-    notice: () => model.get("notice") && shell.status.say(model.get("notice")),
-    height: () => view.setHeight(model.get("height")),
-  });
-  const showPaired = hidePaired(shell.root, model.get("key"));
-
-  function build(frame, selected) {
-    return buildView({ model, t, prefix, shell, sync, choices, link }, frame, selected);
-  }
-
-  return () => {
-    sync.flush();
-    stopListening();
-    link.stop();
-    view.stop();
-    shell.stop();
-    showPaired();
-    shell.root.remove();
-  };
-}
-
 function buildView({ model, t, prefix, shell, sync, choices, link }, startFrame, startSelected) {
   const { root, status } = shell;
   const spec = model.get("spec");
   const last = spec.frames.length - 1;
   const ids = spec.variables.map((variable) => variable.id);
-  if (last < 0 || !ids.length) {
-    root.replaceChildren(root.firstChild, h("p.tl-empty", spec.summary || t("ui_no_updates")));
-    root.dataset.tlReady = "true";
-    const nothing = () => {};
-    return { atEnd: true, frame: 0, selected: "", moveTo: nothing, select: nothing, hear: nothing, setHeight: nothing, stop: nothing };
-  }
+  if (last < 0 || !ids.length) return emptyView(root, spec.summary || t("ui_no_updates"));
   let at = shared.clampFrame(spec, startFrame === Infinity ? last : startFrame);
   let selected = ids.includes(startSelected) ? startSelected : ids[0];
   let followers = [];
@@ -146,15 +96,7 @@ function buildView({ model, t, prefix, shell, sync, choices, link }, startFrame,
     return model.save_changes();
   }
 
-  /** What a linked view says. */
-  function hear({ variable: name, update }) {
-    const wanted = name && spec.variables.find((other) => other.name === name);
-    if (wanted) select(wanted.id, { tell: false });
-    if (update !== undefined) {
-      player.stop();
-      moveTo(placeOf(spec.frames.map((frame) => frame.update), update), { tell: false });
-    }
-  }
+  const hear = (said) => follow(said, { variables: spec.variables, updates: spec.frames.map((frame) => frame.update), select, moveTo, player });
 
   function toggleDelta() {
     choices.delta = !choices.delta;
@@ -247,7 +189,7 @@ function buildView({ model, t, prefix, shell, sync, choices, link }, startFrame,
     get atEnd() {
       return at === last;
     },
-    get frame() {
+    get at() {
       return at;
     },
     get selected() {
@@ -260,4 +202,9 @@ function buildView({ model, t, prefix, shell, sync, choices, link }, startFrame,
   };
 }
 
-export default () => ({ render });
+export default () => ({
+  render: (page) => renderRun(page, {
+    css, kind: "shared", name: "ui_shared_view", place: "frame", choices: { delta: true, log: false }, buildView,
+    listens: (view, { model, shell }) => ({ notice: () => model.get("notice") && shell.status.say(model.get("notice")) }),
+  }),
+});

@@ -93,12 +93,11 @@ export function makeViewport(root, layer, size, moved = null, drawn = null) {
     if (dragged >= DRAG_STARTS) event.stopPropagation();
     dragged = 0;
   };
-  root.addEventListener("wheel", onWheel, { passive: false });
-  root.addEventListener("pointerdown", onDown);
-  root.addEventListener("pointermove", onMove);
-  root.addEventListener("pointerup", onUp);
-  root.addEventListener("pointercancel", onUp);
-  root.addEventListener("click", onClick, true);
+  const heard = [
+    ["wheel", onWheel, { passive: false }], ["pointerdown", onDown], ["pointermove", onMove], ["pointerup", onUp],
+    ["pointercancel", onUp], ["click", onClick, true],
+  ];
+  for (const [name, act, how] of heard) root.addEventListener(name, act, how);
 
   const whole = () => fit(size, box());
   let start = null;
@@ -126,8 +125,7 @@ export function makeViewport(root, layer, size, moved = null, drawn = null) {
     },
     zoom(factor) {
       touched = true;
-      const [w, height] = box();
-      glideTo(zoomAt(view, [w / 2, height / 2], factor));
+      glideTo(zoomAt(view, box().map((length) => length / 2), factor));
     },
     reveal(target) {
       start ??= target;
@@ -140,6 +138,15 @@ export function makeViewport(root, layer, size, moved = null, drawn = null) {
     where: ([x, y]) => [view.k * x + view.x, view.k * y + view.y, view.k],
     /** Put the corner of a box where `where` said that of another one was. */
     hold: ([x, y], [left, top, k]) => jump({ k, x: left - k * x, y: top - k * y }),
+    /** Bring a box and what is around it into view at a size that can be read, unless all of the picture can. */
+    look(target) {
+      start = target;
+      if (!root.clientWidth || whole().k >= LEGIBLE) return;
+      touched = true;
+      const [w, height] = box();
+      const k = Math.min(COMFORTABLE, (0.8 * w) / target[2], (0.8 * height) / target[3]);
+      glideTo({ k, x: w / 2 - k * (target[0] + target[2] / 2), y: height / 2 - k * (target[1] + target[3] / 2) });
+    },
     centre([x, y]) {
       const [w, height] = box();
       jump({ ...view, x: w / 2 - view.k * x, y: height / 2 - view.k * y });
