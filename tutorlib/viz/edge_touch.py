@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from tutorlib.viz.face import text_width
@@ -86,7 +87,7 @@ def _said(edge: dict[str, Any]) -> bool:
 
 def _spots(points: Sequence[Point], wide: float, size: float) -> Iterator[tuple[list[Any], Rect]]:
     """Places for a label along an edge, the best first: each with the room that it takes."""
-    lengths = [math.dist(a, b) for a, b in zip(points, points[1:], strict=False)]
+    lengths = [math.dist(a, b) for a, b in pairwise(points)]
     total = sum(lengths)
     if total < size + 12:
         return
@@ -122,7 +123,7 @@ def _spot(x: float, base: float, wide: float, size: float, anchor: str) -> tuple
 
 def _dots(points: Sequence[Point]) -> Iterator[tuple[float, float]]:
     """Points along an edge as it is drawn, so near to each other that no label fits between them."""
-    for start, end in zip(points, points[1:], strict=False):
+    for start, end in pairwise(points):
         many = int(math.dist(start, end) / DOTS) + 1
         for i in range(many):
             x, y, _ = _on(start, end, (i + 0.5) / many)
