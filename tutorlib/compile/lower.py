@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial, wraps
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from tutorlib.compile.bound import (
-    BITS,
     BY_KEYWORD,
-    CLIP,
     COPYTO,
     DOT,
     SHORT,
@@ -28,7 +26,13 @@ from tutorlib.compile.bound import (
     number_as_array,
     ones_of,
     thin,
-    whole,
+)
+from tutorlib.compile.lower_elementwise import (
+    lower_log1p,
+    lower_relu,
+    lower_sigmoid,
+    lower_softplus,
+    lower_where,
 )
 from tutorlib.compile.joins import lower_concatenate
 from tutorlib.compile.lower_images import (
@@ -46,10 +50,11 @@ from tutorlib.compile.lower_rows import (
     lower_scatter,
     lower_softmax,
 )
-from tutorlib.compile.matching import made_by, nonpositive
 from tutorlib.core.graph import Node, Op
 from tutorlib.ops.define import normalized_axes
-from tutorlib.ops.im2col import laid
+
+# Of a result of so many elements the calls cost more than the elements.
+FEW = 4096
 
 
 def one_ufunc(node: Node) -> np.ufunc | None:
@@ -74,13 +79,19 @@ def bound_ufunc(ufunc: np.ufunc, operands: Sequence[Any], out: np.ndarray) -> Ca
     return partial(ufunc, *operands, out=out) if ufunc in BY_KEYWORD else partial(ufunc, *operands, out)
 
 
+def _thin_beside(out: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """As ``thin``, and an array of one element that is stretched over ``out`` as that element: along axes of a matrix
+    NumPy stretches with much more ado."""
+    return value.reshape(()) if value.size == 1 != out.size else thin(value)
+
+
 def ufunc_call(node: Node, operands: Sequence[Any], out: np.ndarray) -> list[Bound] | None:
     """An op that is one ufunc, on operands whose loop has the result's dtype."""
     ufunc = one_ufunc(node)
     if ufunc is None:
         return None
     like = next((a for a in operands if isinstance(a, np.ndarray) and a.dtype.kind == "f"), None)
-    bound = [thin(a) if type(a) is np.ndarray else number_as_array(a, like) for a in operands]
+    bound = [_thin_beside(out, a) if type(a) is np.ndarray else number_as_array(a, like) for a in operands]
     return [Bound(bound_ufunc(ufunc, bound, out), _ufunc_text(ufunc, len(bound)))]
 
 
@@ -99,140 +110,15 @@ def _linear(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scrat
         return None
     if x.ndim != 2 or not out.flags.c_contiguous:
         return None
+    product = Bound(partial(DOT, x, W, out), "np.dot({0}, {1}, out={out})")
+    if b.size == 1 or out.size > FEW:
+        return [product, Bound(partial(np.add, out, _thin_beside(out, b), out), "np.add({out}, {2}, out={out})")]
+    # To copy a row into many is quick, to add it to many is not.
+    rows = scratch(out.shape, out.dtype)
     return [
-        Bound(partial(DOT, x, W, out), "np.dot({0}, {1}, out={out})"),
-        Bound(partial(np.add, out, b, out), "np.add({out}, {2}, out={out})"),
-    ]
-
-
-def _relu(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
-    (x,) = operands
-    if CLIP is None or not isinstance(x, np.ndarray) or x.dtype.kind != "f":
-        return None
-    zero, infinity = constant(0.0, x.dtype), constant(math.inf, x.dtype)
-    return [Bound(partial(CLIP, x, zero, infinity, out), "np.clip({0}, 0, np.inf, out={out})")]
-
-
-def _sigmoid(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
-    (x,) = operands
-    if not isinstance(x, np.ndarray) or x.dtype != out.dtype or node.attrs:
-        return None
-    one = constant(1.0, out.dtype)
-    return [
-        Bound(partial(np.negative, x, out), "np.negative({0}, out={out})"),
-        Bound(partial(np.exp, out, out), "np.exp({out}, out={out})"),
-        Bound(partial(np.add, out, one, out), "np.add({out}, 1, out={out})"),
-        Bound(partial(np.true_divide, one, out, out), "np.divide(1, {out}, out={out})"),
-    ]
-
-
-def _as_it_lies(lower: Callable[..., list[Bound] | None]) -> Callable[..., list[Bound] | None]:
-    """Work on arrays in the order of their memory where the result has the batch last: scratch has no other order."""
-
-    @wraps(lower)
-    def call(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
-        if out.ndim < 3 or out.flags.c_contiguous or not laid(out).flags.c_contiguous:
-            return lower(node, operands, out, scratch)
-        turned = [laid(a) if isinstance(a, np.ndarray) and a.ndim == out.ndim else a for a in operands]
-        if not all(np.ndim(a) in (0, out.ndim) for a in turned):
-            return None
-        calls = lower(node, turned, laid(out), scratch)
-        return None if calls is None else [Bound(partial(_one_by_one, [b.call for b in calls]), "{out}[...] = {op}")]
-
-    return call
-
-
-def _one_by_one(calls: Sequence[Call]) -> None:
-    for call in calls:
-        call()
-
-
-@_as_it_lies
-def _softplus(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
-    (x,) = operands
-    if CLIP is None or not isinstance(x, np.ndarray) or x.dtype != out.dtype or node.attrs:
-        return None
-    # max(x, 0) + log1p(y), y = exp(−|x|). NumPy's own logaddexp and log1p go element by element; with u = 1 + y,
-    # log1p(y) = log(u) − ((u − 1) − y) / u puts back what rounding took from u.
-    both = scratch((2, *out.shape), out.dtype)
-    y, c = both[0], both[1]
-    zero, one, infinity = (constant(v, x.dtype) for v in (0.0, 1.0, math.inf))
-    return [
-        Bound(partial(np.absolute, x, y), "np.absolute({0}, out={tmp}[0])"),
-        Bound(partial(np.negative, y, y), "np.negative({tmp}[0], out={tmp}[0])"),
-        Bound(partial(np.exp, y, y), "np.exp({tmp}[0], out={tmp}[0])"),
-        Bound(partial(np.add, y, one, out), "np.add({tmp}[0], 1, out={out})"),
-        Bound(partial(np.subtract, out, one, c), "np.subtract({out}, 1, out={tmp}[1])"),
-        Bound(partial(np.subtract, c, y, c), "np.subtract({tmp}[1], {tmp}[0], out={tmp}[1])"),
-        Bound(partial(np.true_divide, c, out, c), "np.divide({tmp}[1], {out}, out={tmp}[1])"),
-        Bound(partial(np.log, out, out), "np.log({out}, out={out})"),
-        Bound(partial(np.subtract, out, c, out), "np.subtract({out}, {tmp}[1], out={out})"),
-        Bound(partial(CLIP, x, zero, infinity, y), "np.clip({0}, 0, np.inf, out={tmp}[0])"),
-        Bound(partial(np.add, out, y, out), "np.add({out}, {tmp}[0], out={out})"),
-    ]
-
-
-def _log1p(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
-    (x,) = operands
-    exponential = made_by(node.inputs[0], "exp")
-    quick = exponential is not None and nonpositive(exponential.inputs[0])
-    if not quick or not isinstance(x, np.ndarray) or x.dtype != out.dtype or out.dtype.kind != "f":
-        return [Bound(partial(np.log1p, x, out), "np.log1p({0}, out={out})")]
-    # Of what lies between 0 and 1: as in ``_softplus``.
-    both = scratch((2, *out.shape), out.dtype)
-    u, c = both[0], both[1]
-    one = constant(1.0, x.dtype)
-    return [
-        Bound(partial(np.add, x, one, u), "np.add({0}, 1, out={tmp}[0])"),
-        Bound(partial(np.subtract, u, one, c), "np.subtract({tmp}[0], 1, out={tmp}[1])"),
-        Bound(partial(np.subtract, c, x, c), "np.subtract({tmp}[1], {0}, out={tmp}[1])"),
-        Bound(partial(np.true_divide, c, u, c), "np.divide({tmp}[1], {tmp}[0], out={tmp}[1])"),
-        Bound(partial(np.log, u, out), "np.log({tmp}[0], out={out})"),
-        Bound(partial(np.subtract, out, c, out), "np.subtract({out}, {tmp}[1], out={out})"),
-    ]
-
-
-def _is_zero(value: Any) -> bool:
-    return type(value) in (int, float) and repr(value) in ("0", "0.0")
-
-
-@_as_it_lies
-def _where(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
-    """By masks of bits, which cost the same whatever the condition: np.where guesses at each element."""
-    condition, x, y = operands
-    if not isinstance(condition, np.ndarray) or condition.dtype.kind != "b" or out.dtype.kind != "f":
-        return None
-    bits = BITS.get(out.dtype.itemsize)
-    arrays = [a for a in (x, y) if not _is_zero(a)]
-    if bits is None or not all(isinstance(a, np.ndarray) and a.dtype == out.dtype for a in arrays) or not arrays:
-        return None
-    mask, result, one = scratch(condition.shape, bits), out.view(bits), whole(1, bits)
-    # A condition is 0 or 1: −1 is a mask of ones, and 1 − 1 = 0 masks the other way round.
-    spread = Bound(partial(COPYTO, mask, condition), "np.copyto({tmp}, {0})")
-    ones = Bound(partial(np.negative, mask, mask), "np.negative({tmp}, out={tmp})")
-    kind = f".view({bits.name!r})"
-    if len(arrays) == 1:
-        kept = 1 if arrays[0] is x else 2
-        flipped = Bound(partial(np.subtract, mask, one, mask), "np.subtract({tmp}, 1, out={tmp})")
-        return [
-            spread,
-            ones if kept == 1 else flipped,
-            Bound(
-                partial(np.bitwise_and, thin(arrays[0]).view(bits), mask, result),
-                f"np.bitwise_and({{{kept}}}{kind}, {{tmp}}, out={{out}}{kind})",
-            ),
-        ]
-    a, b = x.view(bits), y.view(bits)
-    return [
-        spread,
-        ones,
-        Bound(partial(np.bitwise_xor, a, b, result), f"np.bitwise_xor({{1}}{kind}, {{2}}{kind}, out={{out}}{kind})"),
-        Bound(
-            partial(np.bitwise_and, result, mask, result), f"np.bitwise_and({{out}}{kind}, {{tmp}}, out={{out}}{kind})"
-        ),
-        Bound(
-            partial(np.bitwise_xor, result, b, result), f"np.bitwise_xor({{out}}{kind}, {{2}}{kind}, out={{out}}{kind})"
-        ),
+        product,
+        Bound(partial(COPYTO, rows, b), "np.copyto({tmp}, {2})"),
+        Bound(partial(np.add, out, rows, out), "np.add({out}, {tmp}, out={out})"),
     ]
 
 
@@ -342,11 +228,11 @@ LOWERING: dict[str, Callable[[Node, Sequence[Any], np.ndarray, Scratch], list[Bo
     "matmul": _matmul,
     "linear": _linear,
     "cross_entropy_back": lower_cross_entropy_back,
-    "relu": _relu,
-    "sigmoid": _sigmoid,
-    "softplus": _softplus,
-    "log1p": _log1p,
-    "where": _where,
+    "relu": lower_relu,
+    "sigmoid": lower_sigmoid,
+    "softplus": lower_softplus,
+    "log1p": lower_log1p,
+    "where": lower_where,
     "sum": _sum,
     "mean": _mean,
     "unbroadcast": _unbroadcast,
