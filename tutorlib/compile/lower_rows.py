@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,68 +47,128 @@ def lower_log_softmax(node: Node, operands: Sequence[Any], out: np.ndarray, scra
     ]
 
 
-def lower_cross_entropy(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
-    x, labels = operands
-    plain = isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype == np.int64
-    if not plain or not _rows(x, out, node.attrs["axis"]):
-        return None
-    rows, classes = x.shape
-    low, top, picked = np.empty_like(x), np.empty((rows, 1), x.dtype), np.empty(rows, x.dtype)
-    flat, total, starts = low.reshape(-1), top.reshape(-1), np.arange(rows) * classes
-    places, ones, unsigned = np.empty_like(starts), ones_of(classes, x.dtype), labels.view(np.uint64)
+class Shares(NamedTuple):
+    """What cross-entropy leaves for its gradient: e^(x − largest of its row), the sum of each row as a column, where
+    in the flat matrix the elements of the labels are."""
+
+    powers: np.ndarray
+    totals: np.ndarray
+    places: np.ndarray
+
+
+# Of rows so short the largest elements are found faster in the transpose, a column at a time.
+_SHORT_ROWS = 32
+
+
+def _largest_of_rows(x: np.ndarray, to: np.ndarray) -> Callable[[], Any]:
+    """A call that puts the largest element of each row of ``x`` into the column ``to``."""
     largest: Any = np.maximum.reduce
-    lead = np.subtract
+    if x.shape[1] > _SHORT_ROWS:
+        return partial(largest, x, 1, None, to, True)
+    turned, source, flat = np.empty(x.shape[::-1], x.dtype), x.T, to.reshape(-1)
 
     def call() -> None:
-        if largest(unsigned) >= classes:  # a negative label is a very large one here
+        COPYTO(turned, source)
+        largest(turned, 0, None, flat)
+
+    return call
+
+
+def _check_of(labels: np.ndarray, classes: int) -> Callable[[], None]:
+    unsigned = labels.view(np.uint64)  # a negative label is a very large one here
+
+    def call() -> None:
+        if unsigned.item(unsigned.argmax()) >= classes:
             raise IndexError("a label is no class")
-        largest(x, 1, None, top, True)
-        lead(x, top, low)
+
+    return call
+
+
+def _labels_of_rows(labels: Any, x: Any, out: np.ndarray, axis: int) -> bool:
+    """Whether ``labels`` are one class a row of a plain matrix, along whose rows softmax goes."""
+    return (
+        isinstance(labels, np.ndarray)
+        and labels.ndim == 1
+        and labels.dtype == np.int64
+        and labels.flags.c_contiguous
+        and _rows(x, out, axis)
+    )
+
+
+def lower_cross_entropy(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
+    x, labels = operands
+    if not _labels_of_rows(labels, x, out, node.attrs["axis"]):
+        return None
+    rows, classes = x.shape
+    low, spread, top, picked = np.empty_like(x), np.empty_like(x), np.empty((rows, 1), x.dtype), np.empty(rows, x.dtype)
+    totals = np.empty((rows, 1), x.dtype)
+    flat, total, logs, starts = low.reshape(-1), totals.reshape(-1), top.reshape(-1), np.arange(rows) * classes
+    places, ones = np.empty_like(starts), ones_of(classes, x.dtype)
+    check, find_largest = _check_of(labels, classes), _largest_of_rows(x, top)
+
+    def call() -> None:
+        check()
+        find_largest()
+        COPYTO(spread, top)
+        np.subtract(x, spread, low)
         np.add(starts, labels, places)
         flat.take(places, None, picked, "clip")
         np.exp(low, low)
         DOT(low, ones, total)
-        np.log(total, total)
-        lead(total, picked, out)
+        np.log(total, logs)
+        np.subtract(logs, picked, out)
 
-    return [Bound(call, "{out}[...] = {op}")]
+    return [Bound(call, "{out}[...] = {op}", kept=Shares(low, totals, places))]
 
 
 def lower_cross_entropy_back(
     node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch
 ) -> list[Bound] | None:
     g, x, labels = operands
-    plain = isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype == np.int64
     same = isinstance(g, np.ndarray) and g.dtype == out.dtype and not np.may_share_memory(x, out)
-    if not plain or not same or not out.flags.c_contiguous or not _rows(x, out, node.attrs["axis"]):
+    if not same or not out.flags.c_contiguous or not _labels_of_rows(labels, x, out, node.attrs["axis"]):
         return None
     rows, classes = x.shape
-    flat, starts, ones, column = (
-        out.reshape(-1),
-        np.arange(rows) * classes,
-        ones_of(classes, out.dtype),
-        g.reshape(-1, 1),
-    )
-    places, most = np.empty_like(starts), np.empty((rows, 1), out.dtype)
-    total, share = most.reshape(-1), np.empty(rows, out.dtype)
-    unsigned = labels.view(np.uint64)
-    largest: Any = np.maximum.reduce
+    top, totals, starts = np.empty((rows, 1), out.dtype), np.empty((rows, 1), out.dtype), np.arange(rows) * classes
+    places, ones, total = np.empty_like(starts), ones_of(classes, out.dtype), totals.reshape(-1)
+    check, find_largest = _check_of(labels, classes), _largest_of_rows(x, top)
+    finish = _from_shares(g, Shares(out, totals, places), out)
 
     def call() -> None:
-        if largest(unsigned) >= classes:
-            raise IndexError("a label is no class")
-        largest(x, 1, None, most, True)
-        np.subtract(x, most, out)
+        check()
+        find_largest()
+        np.subtract(x, top, out)
         np.exp(out, out)
         DOT(out, ones, total)
-        np.true_divide(column, most, most)
-        np.multiply(out, most, out)
         np.add(starts, labels, places)
+        finish()
+
+    return [Bound(call, "{out}[...] = {op}")]
+
+
+def cross_entropy_back_after(operands: Sequence[Any], out: np.ndarray, shares: Shares) -> list[Bound] | None:
+    """The gradient of cross-entropy from what cross-entropy of the same operands has left."""
+    g = operands[0]
+    if not isinstance(g, np.ndarray) or g.dtype != out.dtype or not out.flags.c_contiguous:
+        return None
+    return [Bound(_from_shares(g, shares, out), "{out}[...] = {op}")]
+
+
+def _from_shares(g: np.ndarray, shares: Shares, out: np.ndarray) -> Callable[[], None]:
+    """A call that makes g · (powers / totals − one-hot) into ``out``, which may be the powers' own array."""
+    powers, totals, places = shares
+    column, factor, spread = g.reshape(-1, 1), np.empty_like(totals), np.empty_like(powers)
+    flat, share = out.reshape(-1), np.empty(len(g), out.dtype)
+
+    def call() -> None:
+        np.true_divide(column, totals, factor)
+        COPYTO(spread, factor)
+        np.multiply(powers, spread, out)
         flat.take(places, None, share, "clip")
         np.subtract(share, g, share)
         flat.put(places, share, "clip")
 
-    return [Bound(call, "{out}[...] = {op}")]
+    return call
 
 
 def lower_put_label(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
@@ -117,13 +177,11 @@ def lower_put_label(node: Node, operands: Sequence[Any], out: np.ndarray, scratc
     if not plain or out.ndim != 2 or node.attrs["axis"] != 1 or not out.flags.c_contiguous:
         return None
     rows, classes = out.shape
-    starts, flat, unsigned = np.arange(rows) * classes, out.reshape(-1), labels.view(np.uint64)
-    places = np.empty_like(starts)
-    largest: Any = np.maximum.reduce
+    starts, flat = np.arange(rows) * classes, out.reshape(-1)
+    places, check = np.empty_like(starts), _check_of(labels, classes)
 
     def call() -> None:
-        if largest(unsigned) >= classes:
-            raise IndexError("a label is no class")
+        check()
         np.add(starts, labels, places)
         flat.fill(0)
         flat[places] = g

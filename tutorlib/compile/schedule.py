@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from tutorlib.compile.bound import can_be_cut, empty, looks_into
+from tutorlib.compile.bound import Bound, can_be_cut, empty, looks_into
 from tutorlib.compile.buffers import SHAPE_ONLY, VIEWS, Buffers, Like, Lives, direct_updates, is_view
 from tutorlib.compile.c_segments import Segments
 from tutorlib.compile.joins import places_in_joins
 from tutorlib.compile.lower import lowered, several
+from tutorlib.compile.lower_rows import Shares, cross_entropy_back_after
 from tutorlib.compile.poison import speculation
 from tutorlib.compile.regions import Region
 from tutorlib.compile.running import Running, Step
@@ -70,6 +71,8 @@ class Schedule(Running):
         self.steps: list[Step | Tiles] = []
         self._scratch: dict[tuple[int, str], np.ndarray] = {}
         self._lent_scratch: np.ndarray | None = None
+        self._in_c = in_c
+        self._kept: dict[tuple[int, int, int], Shares] = {}
         self._place_leaves(nodes, likes)
         self._strict, checked, self.finite_factors = speculation(nodes, outputs, updates, self.direct)
         places = places_in_joins(nodes, likes, direct, VIEWS)
@@ -233,11 +236,26 @@ class Schedule(Running):
         self.known.add(id(node.outputs[0]))
         return True
 
+    def _after_forward(self, step: Step, operands: Sequence[Any]) -> list[Bound] | None:
+        """The calls of a gradient that uses what its forward op, which runs before it, has left."""
+        if step.node.op.name != "cross_entropy_back":
+            return None
+        shares = self._kept.get(_what_is_kept(step.node))
+        return cross_entropy_back_after(operands, step.outs[0], shares) if shares is not None else None
+
     def _bind(self, step: Step, operands: Sequence[Any] | None = None) -> None:
         operands = operands if operands is not None else self._operands(step.node)
         self._lent_scratch = None
         if step.node.op.nout == 1:
-            step.calls = lowered(step.node, operands, step.outs[0], self.scratch)
+            step.calls = self._after_forward(step, operands) or lowered(step.node, operands, step.outs[0], self.scratch)
+            if step.calls[0].kept is not None and not self._in_c:
+                self._kept[_what_is_kept(step.node)] = step.calls[0].kept
         else:
             step.calls = several(step.node, operands, step.outs)
         step.tmp = self._lent_scratch
+
+
+def _what_is_kept(node: Node) -> tuple[int, int, int]:
+    """Of cross-entropy and its gradient: which scores and labels, along which axis."""
+    scores, labels = node.inputs[-2:]
+    return id(scores), id(labels), node.attrs["axis"]
