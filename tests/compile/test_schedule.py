@@ -308,3 +308,29 @@ def test_the_gradient_of_cross_entropy_equals_the_plain_one_and_knows_bad_labels
     for bad in (5, -1):
         with pytest.raises(tl.TutorlibError):
             fast(arrays[0], np.full(7, bad), arrays[2])
+
+
+@pytest.mark.parametrize("classes", [3, 40])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_cross_entropy_and_its_gradient_in_one_function_are_right_at_every_call(dtype, classes):
+    z, labels = tl.matrix("z", dtype=dtype), tl.vector("labels", dtype="int64")
+    losses = tl.cross_entropy(z, labels)
+    f = tl.function([z, labels], [losses, tl.grad(tl.sum(losses * losses), z)])
+    for call in range(3):
+        rng = np.random.default_rng(call)
+        a, where = rng.normal(size=(5, classes)).astype(dtype), rng.integers(0, classes, 5)
+        chance = np.exp(a) / np.exp(a).sum(1, keepdims=True)
+        wanted = -np.log(chance[np.arange(5), where])
+        loss, gradient = f(a, where)
+        np.testing.assert_allclose(loss, wanted, rtol=1e-5)
+        np.testing.assert_allclose(gradient, 2 * wanted[:, None] * (chance - np.eye(classes)[where]), atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_bias_is_added_to_few_rows_and_to_many_and_to_a_single_column(dtype):
+    for rows, width in ((4, 3), (4, 1), (1, 1), (3000, 2)):
+        x, w, b = (
+            np.random.default_rng(i).normal(size=s).astype(dtype) for i, s in enumerate(((rows, 2), (2, width), width))
+        )
+        inputs = tl.matrix("x", dtype=dtype), tl.matrix("w", dtype=dtype), tl.vector("b", dtype=dtype)
+        np.testing.assert_allclose(tl.function(inputs, tl.linear(*inputs))(x, w, b), x @ w + b, rtol=1e-5)
