@@ -27,6 +27,7 @@ from tutorlib.compile.bound import (
     ones_of,
     thin,
 )
+from tutorlib.compile.joins import lower_concatenate
 from tutorlib.compile.lower_elementwise import (
     lower_log1p,
     lower_relu,
@@ -34,7 +35,6 @@ from tutorlib.compile.lower_elementwise import (
     lower_softplus,
     lower_where,
 )
-from tutorlib.compile.joins import lower_concatenate
 from tutorlib.compile.lower_images import (
     lower_conv,
     lower_conv_transpose,

@@ -248,7 +248,7 @@ class Schedule(Running):
         self._lent_scratch = None
         if step.node.op.nout == 1:
             step.calls = self._after_forward(step, operands) or lowered(step.node, operands, step.outs[0], self.scratch)
-            if step.calls[0].kept is not None and not self._in_c:
+            if step.calls and step.calls[0].kept is not None and not self._in_c:
                 self._kept[_what_is_kept(step.node)] = step.calls[0].kept
         else:
             step.calls = several(step.node, operands, step.outs)
