@@ -120,12 +120,11 @@ class Buffers:
 
     def take(self, node: Node, var: Symbol, operands: Sequence[Any], like: Like, position: int) -> np.ndarray:
         """The array for ``var``, a result of ``node``: an operand's that dies here, a free one, or a new one."""
-        shape, dtype = like
-        if id(var) in self._begun:
-            return self._begun[id(var)]
-        size = math.prod(shape)
-        self.bytes_without_reuse += size * dtype.itemsize
-        if id(var) in self._places and not _has_batch_last(node, operands, len(shape)):
+        shape, key = like[0], id(var)
+        if self._begun and key in self._begun:
+            return self._begun[key]
+        self.bytes_without_reuse += math.prod(shape) * like[1].itemsize
+        if key in self._places and not _has_batch_last(node, operands, len(shape)):
             return self._part(var, like, position)
         place = self._from_operand(node, operands, like, position)
         if place is None:
@@ -137,8 +136,8 @@ class Buffers:
                 array = array.reshape(shape)
         else:
             buffer, array = place
-        self._owned[id(var)] = buffer
-        buffer.tenants.append((var, position, self.lives.last[id(var)]))
+        self._owned[key] = buffer
+        buffer.tenants.append((var, position, self.lives.last[key]))
         return array
 
     def take_new(self, var: Symbol, like: Like, position: int) -> np.ndarray:
@@ -179,28 +178,36 @@ class Buffers:
     ) -> tuple[Buffer, np.ndarray] | None:
         # A ufunc minds itself where operands overlap the result; several calls one after another do not.
         alone = one_ufunc(node) is None
-        places = range(len(operands)) if not alone else _IN_PLACE.get(node.op.name, ())
+        places = _IN_PLACE.get(node.op.name, ()) if alone else range(len(operands))
+        owned, last = self._owned, self.lives.last
         for i in places:
-            key, array = id(node.inputs[i]), operands[i]
-            buffer = self._owned.get(key)
-            if buffer is None or self.lives.last.get(key) != position or (array.shape, array.dtype) != like:
+            key = id(node.inputs[i])
+            if key not in owned or last.get(key) != position:
+                continue
+            array = operands[i]
+            if array.shape != like[0] or array.dtype != like[1]:
                 continue
             if alone:
                 others = [a for j, a in enumerate(operands) if j != i and isinstance(a, np.ndarray)]
                 if any(np.may_share_memory(array, other) for other in others):
                     continue
-            return self._owned.pop(key), array
+            return owned.pop(key), array
         return None
 
     def let_go(self, node: Node, position: int) -> None:
         """Free the buffers that nothing after ``position`` needs."""
-        last = self.lives.last
+        last, owned, roots = self.lives.last, self._owned, self._root
         for var in (*node.inputs, *node.outputs):
             key = id(var)
-            root = self._root.get(key, key)
-            if root in self._owned and last[root] <= position and last.get(key, -1) <= position:
-                buffer = self._owned.pop(root)
-                self._free.setdefault((buffer.array.size, buffer.array.dtype), []).append(buffer)
+            root = roots.get(key, key)
+            if root in owned and last[root] <= position and last.get(key, -1) <= position:
+                buffer = owned.pop(root)
+                kind = (buffer.array.size, buffer.array.dtype)
+                free = self._free.get(kind)
+                if free is None:
+                    self._free[kind] = [buffer]
+                else:
+                    free.append(buffer)
 
 
 def _roots_of_views(nodes: Sequence[Node]) -> dict[int, int]:

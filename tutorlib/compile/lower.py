@@ -90,8 +90,13 @@ def ufunc_call(node: Node, operands: Sequence[Any], out: np.ndarray) -> list[Bou
     ufunc = one_ufunc(node)
     if ufunc is None:
         return None
-    like = next((a for a in operands if isinstance(a, np.ndarray) and a.dtype.kind == "f"), None)
-    bound = [_thin_beside(out, a) if type(a) is np.ndarray else number_as_array(a, like) for a in operands]
+    bound = list(operands)
+    for i, a in enumerate(operands):
+        if type(a) is not np.ndarray:
+            like = next((b for b in operands if isinstance(b, np.ndarray) and b.dtype.kind == "f"), None)
+            bound[i] = number_as_array(a, like)
+        elif a.base is not None:
+            bound[i] = _thin_beside(out, a)
     return [Bound(bound_ufunc(ufunc, bound, out), _ufunc_text(ufunc, len(bound)))]
 
 
@@ -177,29 +182,40 @@ def _unbroadcast(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: 
     return [_reduce(g, axes, out)]
 
 
+def _masked(ufunc: np.ufunc, g: np.ndarray, factor: Any, out: np.ndarray) -> None:
+    zero = g == 0
+    ufunc(g, factor, out)
+    np.copyto(out, 0, where=zero)
+
+
 def _protected(name: str, ufunc: np.ufunc) -> Callable[..., list[Bound] | None]:
     """A product or quotient that is 0 where its first factor is, whatever the second.
 
     Only 0 · ∞ and 0 / 0 differ from the plain product, and they make NaN. So the plain product is tried, and where NaN
     reaches a result the call is run again with the strict form (see ``schedule``).
     """
+    text = f"np.{name}({{0}}, {{1}}, out={{out}})"
 
     def lower(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
         g, factor = operands
         if not isinstance(g, np.ndarray) or g.dtype != out.dtype:
             return None
-        finite = type(factor) in (int, float) and math.isfinite(factor) and (name == "multiply" or factor != 0)
-        g, factor = thin(g), thin(number_as_array(factor, g))
-        if getattr(factor, "dtype", None) != out.dtype:
-            return None
-
-        def strict() -> None:
-            zero = g == 0
-            ufunc(g, factor, out)
-            np.copyto(out, 0, where=zero)
-
-        text = f"np.{name}({{0}}, {{1}}, out={{out}})"
-        return [Bound(partial(ufunc, g, factor, out), text, None if finite else strict)]
+        if type(factor) is not np.ndarray:
+            finite = type(factor) in (int, float) and math.isfinite(factor) and (name == "multiply" or factor != 0)
+            factor = number_as_array(factor, g)
+            if getattr(factor, "dtype", None) != out.dtype:
+                return None
+        else:
+            finite = False
+            if factor.dtype != out.dtype:
+                return None
+            if factor.base is not None:
+                factor = thin(factor)
+        if g.base is not None:
+            g = thin(g)
+        return [
+            Bound(partial(ufunc, g, factor, out), text, None if finite else partial(_masked, ufunc, g, factor, out))
+        ]
 
     return lower
 

@@ -74,32 +74,47 @@ class Running:
         self._lent_in_place = [(s, own[id(s)]) for s in self.direct.values() if id(s) in own]
 
     def _flatten(self) -> None:
-        before: list[tuple[Bound, bool]] = []
+        calls: list[Call] = []
+        strictly: list[Call] = []  # the same, with every protected product in its strict form
         last: list[Call] = []
-        done = 0
+        done, tried = 0, False
         for position, step in enumerate(self.steps):
             if position < done:
                 continue
             if (numbers := self._numbers.get(position)) is not None:
                 done = position + numbers.steps
-                before += [(Bound(call, ""), False) for call in (*numbers.before(), numbers.call(self._operand))]
+                found = [*numbers.before(), numbers.call(self._operand)]
+                calls += found
+                strictly += found
                 continue
             if isinstance(step, Tiles):
-                before += zip(step.calls, step.strict, strict=True)
+                each = step.strict
+            elif self.segments is not None and position in self.segments:
+                found = self.segments.calls_at(position)
+                (last if self._is_direct(step) else calls).extend(found)
+                if not self._is_direct(step):
+                    strictly += found
                 continue
-            calls, strict = step.calls, id(step.node) in self._strict
-            if self.segments is not None and position in self.segments:
-                calls, strict = [Bound(call, "") for call in self.segments.calls_at(position)], False
-            if step.node.outputs and id(step.node.outputs[0]) in self.direct:
-                last += [bound.call for bound in calls]
+            elif self._is_direct(step):
+                last += [bound.call for bound in step.calls]
+                continue
             else:
-                before += [(bound, strict) for bound in calls]
-        self._calls = [b.strict if strict and b.strict is not None else b.call for b, strict in before]
-        self._strict_calls = [b.strict if b.strict is not None else b.call for b, _ in before]
-        self._last_calls = last
-        tried = any(bound.strict is not None and not strict for bound, strict in before)
+                each = [id(step.node) in self._strict] * len(step.calls)
+            for bound, strict in zip(step.calls, each, strict=True):
+                if bound.strict is None:
+                    calls.append(bound.call)
+                    strictly.append(bound.call)
+                else:
+                    tried = tried or not strict
+                    calls.append(bound.strict if strict else bound.call)
+                    strictly.append(bound.strict)
+        self._calls, self._strict_calls, self._last_calls = calls, strictly, last
         self._checks = [_sum_of_squares(self.array[id(v)]) for v in self.checked] if tried else []
         self.bindings += 1
+
+    def _is_direct(self, step: Step) -> bool:
+        """Whether it writes a shared variable's new value into that variable's array, after everything else."""
+        return bool(step.outs) and id(step.node.outputs[0]) in self.direct
 
     def bound_to(self) -> Bindings | None:
         """What it is bound to, for the quick way through a call (see ``quick``); None where there is none."""

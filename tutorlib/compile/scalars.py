@@ -37,7 +37,8 @@ def numbers_last(nodes: Sequence[Node], likes: Mapping[int, Like], left: Mapping
     needed: set[int] = set()
     chosen: list[Node] = []
     for node in reversed(nodes):
-        if id(node) not in left and id(node.outputs[0]) not in needed and is_number(node, likes):
+        out = id(node.outputs[0])
+        if not likes[out][0] and id(node) not in left and out not in needed and is_number(node, likes):
             chosen.append(node)
         else:
             needed.update(map(id, node.inputs))
@@ -143,7 +144,7 @@ def runs_of_numbers(steps: Sequence[Any], likes: Mapping[int, Like], left: Mappi
 
 def _fits(step: Any, likes: Mapping[int, Like], left: Mapping[int, Any]) -> bool:
     node = step.node
-    if not step.outs or id(node.outputs[0]) in left or not is_number(node, likes):
+    if not step.outs or step.outs[0].ndim or id(node.outputs[0]) in left or not is_number(node, likes):
         return False
     if any(isinstance(v, Shared) for v in node.inputs):
         return False  # its array may be another one at the next call

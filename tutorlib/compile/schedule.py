@@ -157,7 +157,11 @@ class Schedule(Running):
         """The arrays a node reads; of one that only its shape is taken from, any of that shape."""
         of_shape = SHAPE_ONLY.get(node.op.name)
         if of_shape is None:
-            return [self._operand(v) for v in node.inputs]
+            array, found = self.array, []
+            for v in node.inputs:
+                known = array.get(id(v))
+                found.append(known if known is not None else self._operand(v))
+            return found
         return [self.shaped(v) if i == of_shape else self._operand(v) for i, v in enumerate(node.inputs)]
 
     def shaped(self, var: Symbol) -> Any:
@@ -186,7 +190,7 @@ class Schedule(Running):
         return None
 
     def _add(self, node: Node, position: int, likes: Mapping[int, Like]) -> None:
-        view = self._view(node)
+        view = self._view(node) if node.op.name in VIEWS else None
         if view is not None:
             self.array[id(node.outputs[0])] = view
             self.buffers.enter_view(node)
@@ -199,11 +203,13 @@ class Schedule(Running):
         operands = self._operands(node)
         outs = []
         for var in node.outputs:
-            if id(var) in self.direct:
-                outs.append(self._operand(self.direct[id(var)]))
+            key = id(var)
+            if key in self.direct:
+                out = self._operand(self.direct[key])
             else:
-                outs.append(self.buffers.take(node, var, operands, likes[id(var)], position))
-            self.array[id(var)] = outs[-1]
+                out = self.buffers.take(node, var, operands, likes[key], position)
+            self.array[key] = out
+            outs.append(out)
         step = Step(node, outs)
         self._bind(step, operands)
         self.steps.append(step)
@@ -227,7 +233,7 @@ class Schedule(Running):
         """Compute now what is the same at every call: what depends on constants, and on shapes, only."""
         if node.op.name not in _OF_SHAPES:
             for v in node.inputs:
-                if not isinstance(v, Constant) and id(v) not in self.known:
+                if type(v) is not Constant and id(v) not in self.known:
                     return False
         if node.op.nout > 1 or math.prod(likes[id(node.outputs[0])][0]) > FORESEEN:
             return False

@@ -153,15 +153,16 @@ def _foreseen(nodes: Sequence[Node], inputs: Sequence[Symbol], arrays: Sequence[
     # What is inferred now, by id of variable, for those that had an unknown dim when they were built.
     now: dict[int, AVal] = {id(v): AVal(a.shape, a.dtype) for v, a in zip(inputs, arrays, strict=True)}
     like_of = _Likes()
+    ready = like_of.ready
     for node in nodes:
         # With lengths that were not known when the node was built, its operands may not even fit each other.
         known = True
         for var in node.inputs:
-            if like_of[var.aval] is None:
+            if (ready.get(id(var.aval)) or like_of.entered(var.aval))[0] is None:
                 known = False
         for var in node.outputs:
             aval = var.aval
-            like = likes[id(var)] = like_of[aval]
+            like = likes[id(var)] = (ready.get(id(aval)) or like_of.entered(aval))[0]
             if like is None:
                 known = False
             elif aval.weak:
@@ -171,7 +172,7 @@ def _foreseen(nodes: Sequence[Node], inputs: Sequence[Symbol], arrays: Sequence[
         operands = [now.get(id(v)) or (_aval_now(v) if v.node is None else v.aval) for v in node.inputs]
         inferred: Any = node.op.infer(*operands, **node.attrs)  # type: ignore[misc]
         for var, aval in zip(node.outputs, (inferred,) if node.op.nout == 1 else inferred, strict=True):
-            like = likes[id(var)] = like_of[aval]
+            like = likes[id(var)] = like_of.entered(aval)[0]
             if like is None or aval.weak:
                 return None
             now[id(var)] = aval
@@ -179,18 +180,19 @@ def _foreseen(nodes: Sequence[Node], inputs: Sequence[Symbol], arrays: Sequence[
 
 
 class _Likes:
-    """Shape and dtype of an abstract value, None where a dim is unknown. Many are alike: they share one entry."""
+    """Shape and dtype of abstract values, None where a dim is unknown. Many are alike: they share one entry.
+
+    ``ready``: by id of an abstract value, (entry, the value itself, held so that its id is its own).
+    """
 
     def __init__(self) -> None:
         self._entries: dict[AVal, tuple[Any, Any] | None] = {}
-        self._by_id: dict[int, tuple[tuple[Any, Any] | None, AVal]] = {}  # the aval is held, so that its id is its own
+        self.ready: dict[int, tuple[tuple[Any, Any] | None, AVal]] = {}
 
-    def __getitem__(self, aval: AVal) -> tuple[Any, Any] | None:
-        known = self._by_id.get(id(aval))
-        if known is None:
-            entry = self._entries.setdefault(aval, None if None in aval.shape else (aval.shape, aval.dtype))
-            known = self._by_id[id(aval)] = (entry, aval)
-        return known[0]
+    def entered(self, aval: AVal) -> tuple[tuple[Any, Any] | None, AVal]:
+        entry = self._entries.setdefault(aval, None if None in aval.shape else (aval.shape, aval.dtype))
+        self.ready[id(aval)] = found = (entry, aval)
+        return found
 
 
 def _aval_now(leaf: Symbol) -> AVal:
