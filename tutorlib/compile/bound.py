@@ -19,7 +19,7 @@ class Bound(NamedTuple):
     """A call, and how it reads in the printed program: operands as {0} {1} …, the result as {out}, scratch as {tmp}.
 
     ``strict``, where there is one, is what to call instead when a cotangent of zero met an infinity: see
-    ``_protected``. ``kept``: arrays of its own in which the call leaves what a later one may use.
+    ``lower_safe``. ``kept``: arrays of its own in which the call leaves what a later one may use.
     """
 
     call: Call

@@ -50,6 +50,7 @@ from tutorlib.compile.lower_rows import (
     lower_scatter,
     lower_softmax,
 )
+from tutorlib.compile.lower_safe import protected
 from tutorlib.core.graph import Node, Op
 from tutorlib.ops.define import normalized_axes
 
@@ -95,7 +96,7 @@ def ufunc_call(node: Node, operands: Sequence[Any], out: np.ndarray) -> list[Bou
         if type(a) is not np.ndarray:
             like = next((b for b in operands if isinstance(b, np.ndarray) and b.dtype.kind == "f"), None)
             bound[i] = number_as_array(a, like)
-        elif a.base is not None:
+        elif a.base is not None or a.size == 1:
             bound[i] = _thin_beside(out, a)
     return [Bound(bound_ufunc(ufunc, bound, out), _ufunc_text(ufunc, len(bound)))]
 
@@ -182,44 +183,6 @@ def _unbroadcast(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: 
     return [_reduce(g, axes, out)]
 
 
-def _masked(ufunc: np.ufunc, g: np.ndarray, factor: Any, out: np.ndarray) -> None:
-    zero = g == 0
-    ufunc(g, factor, out)
-    np.copyto(out, 0, where=zero)
-
-
-def _protected(name: str, ufunc: np.ufunc) -> Callable[..., list[Bound] | None]:
-    """A product or quotient that is 0 where its first factor is, whatever the second.
-
-    Only 0 · ∞ and 0 / 0 differ from the plain product, and they make NaN. So the plain product is tried, and where NaN
-    reaches a result the call is run again with the strict form (see ``schedule``).
-    """
-    text = f"np.{name}({{0}}, {{1}}, out={{out}})"
-
-    def lower(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
-        g, factor = operands
-        if not isinstance(g, np.ndarray) or g.dtype != out.dtype:
-            return None
-        if type(factor) is not np.ndarray:
-            finite = type(factor) in (int, float) and math.isfinite(factor) and (name == "multiply" or factor != 0)
-            factor = number_as_array(factor, g)
-            if getattr(factor, "dtype", None) != out.dtype:
-                return None
-        else:
-            finite = False
-            if factor.dtype != out.dtype:
-                return None
-            if factor.base is not None:
-                factor = thin(factor)
-        if g.base is not None:
-            g = thin(g)
-        return [
-            Bound(partial(ufunc, g, factor, out), text, None if finite else partial(_masked, ufunc, g, factor, out))
-        ]
-
-    return lower
-
-
 def _cast(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
     (x,) = operands
     if not isinstance(x, np.ndarray) or x.dtype.kind not in "fb" or out.dtype.kind != "f":
@@ -252,8 +215,8 @@ LOWERING: dict[str, Callable[[Node, Sequence[Any], np.ndarray, Scratch], list[Bo
     "sum": _sum,
     "mean": _mean,
     "unbroadcast": _unbroadcast,
-    "safe_mul": _protected("multiply", np.multiply),
-    "safe_div": _protected("divide", np.true_divide),
+    "safe_mul": protected("multiply", np.multiply),
+    "safe_div": protected("divide", np.true_divide),
     "cross_entropy": lower_cross_entropy,
     "scatter": lower_scatter,
     "put_label": lower_put_label,
