@@ -210,7 +210,7 @@ class Buffers:
                     free.append(buffer)
 
 
-def _roots_of_views(nodes: Sequence[Node]) -> dict[int, int]:
+def roots_of_views(nodes: Sequence[Node]) -> dict[int, int]:
     """By id of variable: the id of the variable whose memory it may look into, through any number of views."""
     root: dict[int, int] = {}
     for node in nodes:
@@ -234,7 +234,7 @@ def direct_updates(
     makers = {id(new.node): new for _, new in updates if new.node is not None and one_ufunc(new.node) is not None}
     if not makers:
         return {}
-    root = _roots_of_views(nodes)
+    root = roots_of_views(nodes)
     ends = [*outputs, *(new for _, new in updates)]
     uses = Counter([id(v) for v in ends])
     reads: dict[int, set[int]] = {}

@@ -28,6 +28,7 @@ from tutorlib.compile.bound import (
     thin,
 )
 from tutorlib.compile.joins import lower_concatenate
+from tutorlib.compile.lower_adding import lower_axpy, lower_gemm
 from tutorlib.compile.lower_elementwise import (
     lower_log1p,
     lower_relu,
@@ -228,6 +229,8 @@ LOWERING: dict[str, Callable[[Node, Sequence[Any], np.ndarray, Scratch], list[Bo
     "conv_weight": lower_conv_weight,
     "max_pool": lower_max_pool,
     "max_pool_spread": lower_max_pool_spread,
+    "axpy": lower_axpy,
+    "gemm": lower_gemm,
     "cast": _cast,
     "broadcast_like": _broadcast,
     "broadcast_to": _broadcast,

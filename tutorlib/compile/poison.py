@@ -20,7 +20,7 @@ _PROTECTED = frozenset({"safe_mul", "safe_div"})
 _HAND_ON = frozenset(
     """add sub mul div neg square reciprocal matmul linear sum mean unbroadcast broadcast_like broadcast_to reshape
     reshape_like transpose expand_dims squeeze getitem part flip diagonal where cast concatenate stack scatter take
-    safe_mul safe_div abs exp expm1 log log1p sqrt tanh sin cos sigmoid relu cumsum""".split()
+    axpy gemm safe_mul safe_div abs exp expm1 log log1p sqrt tanh sin cos sigmoid relu cumsum""".split()
 )
 
 
@@ -50,11 +50,12 @@ def speculation(
         if id(node) in starts or any([id(v) in reached for v in node.inputs]):
             reached.update([id(v) for v in node.outputs])
     checked: dict[int, Symbol] = {}
+    makers = {id(node.outputs[0]): node for node in nodes}
     for var in (*outputs, *(new for _, new in updates)):
         if id(var) not in reached:
             continue
         # An update computed in place of the old value is looked at before, through its operands.
-        looked_at = [v for v in var.node.inputs if id(v) in reached] if id(var) in direct else [var]
+        looked_at = [v for v in makers[id(var)].inputs if id(v) in reached] if id(var) in direct else [var]
         checked.update((id(v), v) for v in looked_at)
     return strict, list(checked.values()), False
 

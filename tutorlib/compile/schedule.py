@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tutorlib.compile.adding import added_at_once
 from tutorlib.compile.bound import Bound, can_be_cut, empty, looks_into
 from tutorlib.compile.buffers import SHAPE_ONLY, VIEWS, Buffers, Like, Lives, direct_updates, is_view
 from tutorlib.compile.c_segments import Segments
@@ -63,6 +64,7 @@ class Schedule(Running):
         direct = direct_updates(nodes, outputs, updates, likes)
         if not in_c:
             nodes = numbers_last(nodes, likes, direct)
+            nodes, direct = added_at_once(nodes, direct, likes, [*outputs, *(new for _, new in updates)])
         first, groups = passes_of(nodes, regions, likes, direct)
         nodes = first + [n for n in nodes if id(n) in direct]
         self.direct = {id(n.outputs[0]): s for n in nodes if (s := direct.get(id(n))) is not None}

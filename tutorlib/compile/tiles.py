@@ -38,14 +38,16 @@ def passes_of(
 ) -> tuple[list[Node], dict[int, list[Node]]]:
     """The nodes in the order they run, and by position of its first node each pass that is worth tiles here.
 
-    ``regions``: found without knowing the shapes, which ``likes`` holds; ``left_out``: ids of nodes that run last.
+    ``regions``: found without knowing the shapes, which ``likes`` holds, of nodes not all of which need be among
+    ``nodes``; ``left_out``: ids of nodes that run last.
     """
     shape_of = shape_when_run(likes)
+    first = [n for n in nodes if id(n) not in left_out]
+    known = {id(n) for n in first}
     found = []
     for region in regions:
-        inside = [n for n in region.nodes if id(n) not in left_out]
-        found += find_regions(inside, lambda n: True, shape_of, ())
-    return in_passes([n for n in nodes if id(n) not in left_out], found)
+        found += find_regions([n for n in region.nodes if id(n) in known], lambda n: True, shape_of, ())
+    return in_passes(first, found)
 
 
 class Tiles:
