@@ -28,7 +28,7 @@ def constant_key(constant: Constant) -> Any:
     if getattr(value, "nbytes", 1 << 20) > 4096:
         return id(constant)
     host = to_host(value)
-    return ("array", host.dtype.str, host.shape, host.tobytes())
+    return (host.dtype, host.shape, host.tobytes())
 
 
 class Merge:
@@ -41,10 +41,8 @@ class Merge:
         self._constants: dict[int, Any] = {}
         self._by_value: dict[Any, int] = {}
 
-    def _name(self, var: Symbol) -> int:
-        """A number that equal constants share; of other variables the id."""
-        if not isinstance(var, Constant):
-            return id(var)
+    def _name(self, var: Constant) -> int:
+        """A number that equal constants share, the id of the first of them."""
         known = self._constants.get(id(var))
         if known is None:
             number = self._by_value.setdefault(constant_key(var), id(var))
@@ -54,7 +52,7 @@ class Merge:
     def _key(self, node: Node) -> Any:
         attrs = node.attrs
         known = tuple(sorted([(name, frozen(value)) for name, value in attrs.items()])) if attrs else ()
-        return (id(node.op), known, *map(self._name, node.inputs))
+        return (id(node.op), known, *[id(v) if type(v) is not Constant else self._name(v) for v in node.inputs])
 
     def run(self, nodes: Iterable[Node]) -> None:
         """Merge each of ``nodes``, which stand in topological order, with an equal one that was seen before."""

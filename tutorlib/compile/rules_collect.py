@@ -50,14 +50,14 @@ def _term(var: Any) -> tuple[float, Any]:
 def equal_terms(node: Node) -> Any:
     x, y = node.inputs
     out = node.outputs[0]
-    if out.dtype.kind != "f" or out.dtype.itemsize < 4 or not _alike(x, y, out):
+    if out.dtype.kind != "f" or out.dtype.itemsize < 4:
         return None
     (a, q), (b, p) = _term(x), _term(y)
     if p is q and x is not y:
-        return OPS.mul(p, a + b) if a + b else None
+        return OPS.mul(p, a + b) if a + b and _alike(x, y, out) else None
     for total, single in ((x, y), (y, x)):
         inner = made_by(total, "add")
-        if inner is None or not used_once(total):
+        if inner is None or not used_once(total) or not _alike(x, y, out):
             continue
         b, p = _term(single)
         for first, second in (inner.inputs, inner.inputs[::-1]):
@@ -82,13 +82,15 @@ def _alike(*variables: Symbol) -> bool:
 )
 def common_factor(node: Node) -> Any:
     out = node.outputs[0]
-    if not _alike(*node.inputs, out) or out.dtype.kind != "f":
+    if out.dtype.kind != "f":
         return None
     for first, second in (node.inputs, node.inputs[::-1]):
         product = made_by(second, "mul", "safe_mul")
         scaled = scaled_by(product.inputs[0]) if product is not None else None
         if product is None or scaled is None or not (used_once(first) and used_once(second)):
             continue
+        if not _alike(first, second, out):
+            return None
         (b, g), y = scaled, product.inputs[1]
         other = made_by(first, "mul", "safe_mul")
         plain = scaled_by(first)

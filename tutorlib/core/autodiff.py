@@ -218,7 +218,7 @@ def _symbolic_grad(roots: list[tuple[Any, Any]], wrt: list[Any], blocked: list[A
     for root, seed in roots:
         seed = seed_of(root, seed, "grad()")
         cotangents[id(root)] = OPS.add(cotangents[id(root)], seed) if id(root) in cotangents else seed
-    on_path = [node for node in reversed(order) if any(id(v) in path for v in node.outputs)]
+    on_path = [node for node in reversed(order) if any([id(v) in path for v in node.outputs])]
     trail: list[Any] | None = [] if len(roots) == 1 and roots[0][1] is None else None
     walk(SYMBOLS, on_path, cotangents, lambda v: id(v) in path, frozenset(id(v) for v in wrt), trail=trail)
     return [cotangents.get(id(v)) for v in wrt], path

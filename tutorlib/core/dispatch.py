@@ -16,7 +16,7 @@ import numpy as np
 from tutorlib.core.backend import CPU, HOST_TYPES, common_device, is_array, module_of, silence, tag, unsilence
 from tutorlib.core.building import FORWARD, Meta, building
 from tutorlib.core.errors import DTypeError, ModeMixError, OutOfBoundsError, ShapeError, TutorlibError, note_source
-from tutorlib.core.graph import Constant, Node, Op, Symbol, Var, aval_of
+from tutorlib.core.graph import Constant, Input, Node, Op, Shared, Symbol, Var, aval_of
 from tutorlib.core.hold import hold
 from tutorlib.core.leak import BETWEEN_LOOKS, look
 from tutorlib.core.observe import observers, tell
@@ -32,6 +32,7 @@ _new = Tensor.__new__
 _getframe = sys._getframe
 _ndarray = np.ndarray
 _NO_ATTRS: dict[str, Any] = {}
+_SYMBOLS = frozenset({Symbol, Input, Constant, Shared})
 
 
 class _During(ContextDecorator):
@@ -123,6 +124,16 @@ Op.__call__ = apply  # type: ignore[assignment, method-assign]
 
 
 def _apply_other(op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+    symbolic = False
+    for arg in args:
+        kind = type(arg)
+        if kind in _SYMBOLS:
+            symbolic = True
+        elif kind not in HOST_TYPES:
+            break
+    else:
+        if symbolic:
+            return build(op, args, attrs)
     args = tuple(arg if isinstance(arg, Var) or type(arg) in HOST_TYPES else _array(op, arg) for arg in args)
     if any(isinstance(arg, Symbol) for arg in args):
         return build(op, args, attrs)
@@ -274,20 +285,22 @@ def as_symbol(value: Any, op: str | None = None) -> Symbol:
 
 def build(op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
     """Make a node of a static graph. Shapes and dtypes are checked now, at the learner's line."""
-    inputs = tuple(as_symbol(arg, op.name) for arg in args)
+    inputs = tuple([arg if type(arg) in _SYMBOLS else as_symbol(arg, op.name) for arg in args])
     try:
-        avals = op.infer(*(v.aval for v in inputs), **attrs)  # type: ignore[misc]
+        avals = op.infer(*[v.aval for v in inputs], **attrs)  # type: ignore[misc]
     except TutorlibError as error:
         error.of(inputs)
         raise
-    node = Node(op, inputs, attrs, mark(2))
+    origin = building.now.meta.origin
+    node = Node(op, inputs, attrs, mark(2) if origin is None else origin.place)
     if op.nout == 1:
-        node.outputs = (Symbol(avals, node),)
+        result = Symbol(avals, node)
+        node.outputs = (result,)
     else:
-        node.outputs = tuple(Symbol(aval, node, i) for i, aval in enumerate(avals))
+        node.outputs = tuple([Symbol(aval, node, i) for i, aval in enumerate(avals)])
     if observers:
         tell("on_node", node)
-    return node.outputs[0] if op.nout == 1 else node.outputs
+    return result if op.nout == 1 else node.outputs
 
 
 def run_node(node: Node, arrays: list[Any]) -> Any:

@@ -130,7 +130,7 @@ class Node(NodeView):
         self.attrs = attrs
         self.outputs: tuple[Symbol, ...] = ()
         self.place = place
-        self.meta = building.meta
+        self.meta = building.now.meta
 
     def __repr__(self) -> str:
         return f"<node {self.op.name}>"
@@ -267,7 +267,7 @@ class Constant(Symbol):
     kind = "constant"
 
     def __init__(self, value: Any, name: str | None = None) -> None:
-        super().__init__(aval_of(value), name=name)
+        Symbol.__init__(self, aval_of(value), name=name)
         self.value = value
 
 

@@ -100,7 +100,11 @@ def pulled_back(
     inputs = node.inputs
     needs = [on_path(var) for var in inputs]
     if builds:
-        building.meta = Meta("backward", node, node.meta.scope, trail)
+        meta, now = Meta("backward", node, node.meta.scope, trail), building.now
+        if now.simple:
+            building.meta = meta
+        else:  # the thread is known to do something unusual already
+            now.meta = meta
     rules = node.op.vjp
     if type(rules) is tuple:
         attrs = node.attrs
@@ -128,9 +132,12 @@ def dependents(order: Iterable[Any], wrt: Iterable[Any], blocked: Iterable[Any] 
         rules = node.op.vjp
         if rules is None:
             continue
-        positions = zip(node.inputs, rules if type(rules) is tuple else [True] * len(node.inputs), strict=True)
-        if any(rule is not None and id(var) in path for var, rule in positions):
-            path.update(id(out) for out in node.outputs if out.dtype.kind == "f" and id(out) not in stop)
+        if type(rules) is tuple:
+            found = [1 for var, rule in zip(node.inputs, rules, strict=True) if rule is not None and id(var) in path]
+        else:
+            found = [1 for var in node.inputs if id(var) in path]
+        if found:
+            path.update([id(out) for out in node.outputs if out.dtype.kind == "f" and id(out) not in stop])
     return path
 
 
@@ -187,20 +194,23 @@ _SHAPE_OF_INPUT = {
 def shape_source(var: Any) -> Any:
     """A variable surely of the same shape as ``var``, as far up the graph as can be proved without knowing dims."""
     # What is found is kept on every variable passed, or a deep graph would be climbed anew from each of its nodes.
-    todo = [var]
+    source = _source(var)
+    todo = [] if source is not None else [(var, _of_its_shape(var))]
     while todo:
-        now = todo[-1]
-        if _source(now) is not None:
+        now, operands = todo[-1]
+        found: Any = None
+        agree = True
+        for operand in operands:
+            source = _source(operand)
+            if source is None:
+                todo.append((operand, _of_its_shape(operand)))
+                break
+            agree = agree and (found is None or found is source)
+            found = source
+        else:
+            source = now.shape_source = found if agree and found is not None else now
             todo.pop()
-            continue
-        operands = _of_its_shape(now)
-        unknown = [v for v in operands if _source(v) is None]
-        if unknown:
-            todo += unknown
-            continue
-        found = {id(source): source for source in map(_source, operands)}
-        now.shape_source = found.popitem()[1] if len(found) == 1 else now
-    return _source(var)
+    return source
 
 
 def _source(var: Any) -> Any:
@@ -212,12 +222,15 @@ def _of_its_shape(var: Symbol) -> Sequence[Any]:
     """Operands of the op that made ``var``: where they all have one shape, it has that shape. None for no op of that
     kind."""
     node: Any = var.node
-    if node.op.name in _SHAPE_OF_INPUT:
-        return (node.inputs[_SHAPE_OF_INPUT[node.op.name]],)
-    if "elementwise" not in node.op.flags:
-        return ()
-    arrays = [v for v in node.inputs if v.ndim or var.ndim == 0]
-    return arrays if all(v.ndim == var.ndim for v in arrays) else ()
+    if "elementwise" in node.op.flags:
+        ndim = len(var.aval.shape)
+        dims = [len(v.aval.shape) for v in node.inputs]
+        if dims.count(ndim) == len(dims):
+            return node.inputs
+        arrays = [v for v, n in zip(node.inputs, dims, strict=True) if n or not ndim]
+        return arrays if all([v.ndim == ndim for v in arrays]) else ()
+    number = _SHAPE_OF_INPUT.get(node.op.name)
+    return () if number is None else (node.inputs[number],)
 
 
 def _same_shape(grad: Symbol, value: Symbol, node: Any) -> bool:
