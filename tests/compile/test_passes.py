@@ -149,6 +149,17 @@ def test_check_mode_finds_an_op_that_is_not_elementwise_though_it_says_so():
         tl.remove_rule("join_running")
 
 
+def test_a_fused_node_takes_whole_what_cannot_be_cut():
+    constant, column = np.arange(1.0, 7.0).reshape(2, 3), tl.symbol("column", (None, 1, 1))
+    m = tl.matrix("m")
+    outputs = [tl.tanh(tl.exp(m) * constant) + 1, tl.tanh(tl.sin(tl.cos(m[..., :1])) + tl.exp(m)), tl.sin(m) * column]
+    f = tl.function([m, column], outputs, mode="check")
+    values = np.linspace(-1.0, 1.0, 6).reshape(2, 3), np.ones((1, 1, 1))
+    given = dict(zip([m, column], values, strict=True))
+    for shown, run in zip(f.log.goto(len(f.log)), f(*values), strict=True):
+        np.testing.assert_allclose(shown.eval(given), run, rtol=1e-12)
+
+
 def test_sums_along_one_axis_end_no_pass():
     rows = tl.matrix("rows")
     (region,) = regions_of([tl.sum(tl.exp(tl.sin(tl.cos(rows))), axis=1)])

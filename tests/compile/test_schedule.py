@@ -334,3 +334,12 @@ def test_a_bias_is_added_to_few_rows_and_to_many_and_to_a_single_column(dtype):
         )
         inputs = tl.matrix("x", dtype=dtype), tl.matrix("w", dtype=dtype), tl.vector("b", dtype=dtype)
         np.testing.assert_allclose(tl.function(inputs, tl.linear(*inputs))(x, w, b), x @ w + b, rtol=1e-5)
+
+
+@pytest.mark.parametrize("op", [tl.softplus, lambda v: tl.log1p(tl.exp(-tl.square(v)))])
+def test_a_number_as_the_result_needs_no_plain_run(op, monkeypatch):
+    x = tl.scalar("x")
+    f = tl.function([x], op(x) * 2)
+    monkeypatch.setattr(type(f), "_run_plainly", None)
+    v = np.log1p(np.exp(1.5)) if op is tl.softplus else np.log1p(np.exp(-(1.5**2)))
+    np.testing.assert_allclose(f(np.array(1.5)), 2 * v, rtol=1e-12)

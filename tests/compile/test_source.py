@@ -47,6 +47,16 @@ def test_the_text_updates_what_the_function_updates(seed):
         np.testing.assert_allclose(used[variable.name], variable.get_value(), rtol=1e-12)
 
 
+def test_the_text_protects_products_where_the_call_had_to():
+    x = tl.vector("x")
+    f = tl.function([x], tl.grad(tl.where(x > 0, tl.sqrt(x), 0.0).sum(), x))
+    for values in ([4.0, 1.0], [4.0, 0.0], [1.0, 4.0]):
+        expected = f(values)
+        with np.errstate(all="ignore"):
+            found = program(f)(np.array(values))[0]
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_before_the_first_call_the_text_is_the_plain_program():
     x, s = tl.vector("x"), tl.shared([1.0, 2.0, 3.0], name="s")
     f = tl.function([x], [x[x > 0] * 2, tl.clip(x, -1.0)], updates=[(s, s + x)])

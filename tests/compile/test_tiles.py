@@ -110,6 +110,20 @@ def test_the_text_of_a_run_computes_the_same():
         np.testing.assert_allclose(got, want, rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "op", [tl.hypot, lambda x, y: tl.xlogy(tl.abs(x), tl.abs(y)), lambda x, y: tl.clip(x, -1.0, y)]
+)
+def test_the_text_of_a_run_cuts_the_operands_of_every_op(op):
+    x, y = tl.vector("x"), tl.vector("y")
+    f = tl.function([x, y], tl.exp(-tl.abs(op(x * 0.5, tl.exp(y)))))
+    arrays = values_for((LARGE + 5,), 2)
+    expected = f(*arrays)
+    assert f.schedule.passes
+    namespace = dict(f.source.arrays)
+    exec(str(f.source), namespace)
+    np.testing.assert_allclose(namespace["run"](*arrays)[0], expected, rtol=1e-12)
+
+
 def test_rows_stretched_over_a_matrix_are_left_out_of_runs():
     x, b = tl.matrix("x"), tl.vector("b")
     f = tl.function([x, b], tl.exp(tl.tanh(x + b) * 2.0) - b)

@@ -210,3 +210,10 @@ def test_logsumexp_of_a_row_of_minus_infinity_beside_others(mode):
     x = np.array([[-np.inf, -np.inf], [0.0, 0.0]])
     np.testing.assert_array_equal(value(lambda v: tl.logsumexp(v, 1), x, mode=mode), [-np.inf, np.log(2)])
     np.testing.assert_array_equal(slopes(lambda v: tl.logsumexp(v, 1), x, mode=mode)[0], [[0, 0], [0.5, 0.5]])
+
+
+@pytest.mark.parametrize("op", [tl.sum, tl.max, tl.min, tl.all, tl.any, tl.mean, lambda x, axis: tl.norm(x, axis=axis)])
+def test_a_scalar_has_no_axis_in_any_mode(op):
+    for operand in (tl.tensor(3.0), tl.scalar("x"), np.array(3.0)):
+        with pytest.raises(tl.ShapeError, match="axis -1 does not exist"):
+            op(operand, axis=-1)

@@ -28,6 +28,9 @@ class Bound(NamedTuple):
     kept: Any = None
 
 
+# How a call reads where ``strict`` runs in its place.
+STRICT = "{out}[...] = {op}"
+
 # A cache line; smaller arrays than a few of them gain nothing by starting at one.
 LINE, WORTH_ALIGNING = 64, 1024
 

@@ -60,7 +60,8 @@ def _one_by_one(calls: Sequence[Call]) -> None:
 @_as_it_lies
 def lower_softplus(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
     (x,) = operands
-    if CLIP is None or not isinstance(x, np.ndarray) or x.dtype != out.dtype or node.attrs:
+    # Halves of scratch are arrays only where the result has axes.
+    if CLIP is None or not isinstance(x, np.ndarray) or x.dtype != out.dtype or node.attrs or not out.ndim:
         return None
     # max(x, 0) + log1p(y), y = exp(−|x|). NumPy's own logaddexp and log1p go element by element; with u = 1 + y,
     # log1p(y) = log(u) − ((u − 1) − y) / u puts back what rounding took from u.
@@ -85,7 +86,7 @@ def lower_softplus(node: Node, operands: Sequence[Any], out: np.ndarray, scratch
 def lower_log1p(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
     (x,) = operands
     exponential = made_by(node.inputs[0], "exp")
-    quick = exponential is not None and nonpositive(exponential.inputs[0])
+    quick = exponential is not None and nonpositive(exponential.inputs[0]) and out.ndim
     if not quick or not isinstance(x, np.ndarray) or x.dtype != out.dtype or out.dtype.kind != "f":
         return [Bound(partial(np.log1p, x, out), "np.log1p({0}, out={out})")]
     # Of what lies between 0 and 1: as in ``_softplus``.

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from tutorlib.compile.graph_state import GraphState
-from tutorlib.compile.regions import STRETCH, SUMS, Region, find_regions, shape_when_built
+from tutorlib.compile.regions import STRETCH, SUMS, Region, find_regions, pass_over, shape_when_built
 from tutorlib.compile.rewrite_log import RewriteLog, RewriteStep
 from tutorlib.compile.rule_table import Rule, active_rules
 from tutorlib.compile.subgraph import Subgraph, as_outputs, closed
 from tutorlib.core.aval import AVal
 from tutorlib.core.building import Meta, building
-from tutorlib.core.graph import Node, Op, Symbol
+from tutorlib.core.graph import Constant, Node, Op, Symbol
 from tutorlib.ops.define import normalized_axes
 
 # So many parts are named; of more it is said how many there are.
@@ -34,6 +34,8 @@ class Fused(Op):
         parts = [node.op.name for node in body.nodes]
         more = f", … {len(parts)} ops" if len(parts) > _NAMED else ""
         self.body = body
+        # An array that the parts hold themselves cannot be cut in pieces.
+        self._whole = any(isinstance(v, Constant) and np.size(v.value) != 1 for n in body.nodes for v in n.inputs)
         super().__init__(
             f"fused: {', '.join(parts[:_NAMED])}{more}",
             self._forward,
@@ -47,10 +49,17 @@ class Fused(Op):
         return as_outputs(self.body.infer(avals), self.nout)
 
     def _forward(self, xp: Any, *arrays: Any) -> Any:
-        shapes = {np.shape(a) for a in arrays if np.size(a) != 1}
-        if xp is not np or len(shapes) != 1 or any(n < 2 for n in map(math.prod, shapes)):
-            return as_outputs(self.body.run(xp, arrays), self.nout)
-        return as_outputs(self._in_pieces(arrays, shapes.pop()), self.nout)
+        shape = self._shape_of_pass(arrays) if xp is np else None
+        results = self.body.run(xp, arrays) if shape is None else self._in_pieces(arrays, shape)
+        return as_outputs(results, self.nout)
+
+    def _shape_of_pass(self, arrays: Sequence[Any]) -> tuple[int, ...] | None:
+        """The one shape that all parts go through; None where they do not, or there is nothing to cut."""
+        known = [v.aval._replace(shape=np.shape(a)) for v, a in zip(self.body.inputs, arrays, strict=True)]
+        shapes: set[Any] = {pass_over(node).aval.shape for node in self.body.at(known).nodes}
+        shape = shapes.pop()
+        fits = all(np.shape(a) == shape or np.size(a) == 1 for a in arrays)
+        return shape if fits and not shapes and not self._whole and None not in shape and math.prod(shape) > 1 else None
 
     def _in_pieces(self, arrays: Sequence[Any], shape: tuple[int, ...]) -> list[Any]:
         """The results from two pieces of the data, each gone through by all parts: what a pass does."""
@@ -69,7 +78,7 @@ class Fused(Op):
             elif kind in SUMS:
                 results.append(np.asarray(sum(parts), var.dtype))
             else:
-                results.append(np.concatenate(parts).reshape(shape))
+                results.append(np.concatenate([np.reshape(part, -1) for part in parts]).reshape(shape))
             if kind in SUMS:
                 results[number] = results[number].reshape((1,) * var.ndim)
         return results
@@ -112,7 +121,10 @@ def passes(nodes: Sequence[Node], ends: Sequence[Symbol], updates: int) -> list[
 
 
 def record(
-    graph: GraphState, log: RewriteLog, regions: Collection[Region], check: Callable[[Symbol, Symbol], float] | None
+    graph: GraphState,
+    log: RewriteLog,
+    regions: Collection[Region],
+    check: Callable[[Symbol, Symbol], float | None] | None,
 ) -> None:
     """Put each region into the log as one step, and leave the graph as it was before them: so it runs."""
     for region in regions:
@@ -121,7 +133,8 @@ def record(
         for old, new in zip(region.outputs, node.outputs, strict=True):
             new.name = old.name
             if check is not None:
-                worst = max(worst or 0.0, check(old, new))
+                found = check(old, new)
+                worst = found if worst is None else max(worst, found or 0.0)
         exchanges = [graph.exchange(old, new) for old, new in zip(region.outputs, node.outputs, strict=True)]
         rule = "fuse_sums" if region.sums else "fuse_elementwise"
         parts = ", ".join(n.op.name for n in region.nodes)

@@ -20,7 +20,7 @@ from tutorlib.compile.prepare import plainly, prepared
 from tutorlib.compile.regions import Region
 from tutorlib.compile.rewrite import rewritten_graph
 from tutorlib.compile.rewrite_log import RewriteLog
-from tutorlib.compile.verify import check_step
+from tutorlib.compile.verify import Check
 from tutorlib.core.graph import Node, Symbol
 from tutorlib.core.toposort import toposort
 
@@ -46,7 +46,7 @@ def rewritten(
     roots, where they are known."""
     if mode == "plain":
         return plainly(roots), RewriteLog(GraphState(roots, nodes))
-    log = rewritten_graph(roots, check=check_step if mode == "check" else None, nodes=nodes)
+    log = rewritten_graph(roots, check=Check(roots) if mode == "check" else None, nodes=nodes)
 
     def inside(outputs: list[Symbol], node: Node) -> list[Symbol]:
         found, steps = rewritten(outputs, mode)
@@ -70,5 +70,5 @@ def compiled(
     nodes = graph.nodes() if same else toposort(found)
     regions = passes(nodes, found, updates)
     shown = regions if same else passes(graph.nodes(), graph.outputs, updates)
-    record(graph, log, shown, check_step if mode == "check" else None)
+    record(graph, log, shown, Check(graph.outputs) if mode == "check" else None)
     return list(found), nodes, regions, log

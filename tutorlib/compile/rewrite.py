@@ -21,7 +21,7 @@ from tutorlib.core.graph import Node, Symbol
 
 # What so many nodes use is no clue to any of them.
 MANY = 20
-Check = Callable[[Symbol, Symbol], float]
+Check = Callable[[Symbol, Symbol], float | None]
 
 
 class WrongRewriteError(TutorlibError, AssertionError):
@@ -38,7 +38,8 @@ def rewrite(
 
     Args:
         outputs: the roots.
-        check: called with (before, after) of every step; returns how far their values are apart.
+        check: called with (before, after) of every step; returns how far their values are apart, None where that
+            could not be computed.
         allow: safeties of the rules that may run.
         rounds: how often at most the sequence merge → rules is gone through.
 

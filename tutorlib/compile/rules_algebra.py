@@ -37,7 +37,9 @@ def plus_itself(node: Node) -> Any:
 @rule("mul", tier="algebra", says="(−x) · (−y) = x · y", of=("neg",))
 def both_negative(node: Node) -> Any:
     x, y = (made_by(v, "neg") for v in node.inputs)
-    return OPS.mul(x.inputs[0], y.inputs[0]) if x is not None and y is not None else None
+    if x is None or y is None or node.outputs[0].dtype.kind != "f":
+        return None
+    return OPS.mul(x.inputs[0], y.inputs[0])
 
 
 @rule("sub", tier="algebra", says="x − (−a) · y = x + a · y", of=("mul",))

@@ -7,7 +7,7 @@ from typing import Any
 
 from tutorlib.compile.matching import is_scalar, keeps, made_by, scalar_value
 from tutorlib.compile.rule_table import Near, rule
-from tutorlib.core.graph import Node
+from tutorlib.core.graph import Node, Symbol
 from tutorlib.core.operators import OPS
 from tutorlib.core.walk import shape_source
 
@@ -66,6 +66,11 @@ def times_minus_one(node: Node) -> Any:
     return OPS.neg(y) if is_scalar(x, -1) and keeps(y, node) else None
 
 
+def _wraps(y: Symbol, node: Node) -> bool:
+    """Whether −y, of whole numbers, may be another number in its dtype than in the node's."""
+    return y.dtype.kind != "f" and y.dtype != node.outputs[0].dtype
+
+
 @rule("neg", says="−(−x) = x", of=("neg",))
 def double_negation(node: Node) -> Any:
     inner = made_by(node.inputs[0], "neg")
@@ -75,9 +80,9 @@ def double_negation(node: Node) -> Any:
 @rule("add", says="x + (−y) = x − y", of=("neg",))
 def plus_negative(node: Node) -> Any:
     x, y = node.inputs
-    if (right := made_by(y, "neg")) is not None:
+    if (right := made_by(y, "neg")) is not None and not _wraps(y, node):
         return OPS.sub(x, right.inputs[0])
-    if (left := made_by(x, "neg")) is not None:
+    if (left := made_by(x, "neg")) is not None and not _wraps(x, node):
         return OPS.sub(y, left.inputs[0])
     return None
 
@@ -86,7 +91,7 @@ def plus_negative(node: Node) -> Any:
 def minus_negative(node: Node) -> Any:
     x, y = node.inputs
     inner = made_by(y, "neg")
-    return OPS.add(x, inner.inputs[0]) if inner is not None else None
+    return OPS.add(x, inner.inputs[0]) if inner is not None and not _wraps(y, node) else None
 
 
 @rule("neg", says="−(x − y) = y − x", of=("sub",))
@@ -109,7 +114,7 @@ def small_power(node: Node) -> Any:
 @rule("mul", says="x · x = x²")
 def times_itself(node: Node) -> Any:
     x, y = node.inputs
-    return OPS.square(x) if x is y else None
+    return OPS.square(x) if x is y and x.dtype.kind != "b" else None
 
 
 @rule("cast", says="x, cast to the dtype it has, is x")

@@ -26,8 +26,18 @@ def _one_plus(var: Any) -> Symbol | None:
 
 
 def _exp_of(var: Any) -> Symbol | None:
+    """x, in the dtype of eˣ, when ``var`` is eˣ."""
     node = made_by(var, "exp")
-    return node.inputs[0] if node is not None else None
+    if node is None:
+        return None
+    x = node.inputs[0]
+    return x if x.dtype == var.dtype else OPS.cast(x, var.dtype)
+
+
+def _sigmoid_of(var: Any) -> Symbol | None:
+    """x, a floating-point one, when ``var`` is sigmoid(x)."""
+    node = made_by(var, "sigmoid")
+    return node.inputs[0] if node is not None and node.inputs[0].dtype == var.dtype else None
 
 
 @rule("log", tier="stable", says="log(1 + eˣ) = softplus(x)", of=("add",))
@@ -93,14 +103,15 @@ def one_over_one_plus_exp(node: Node) -> Any:
 @rule("div", tier="stable", says="eˣ / (1 + eˣ) = sigmoid(x)", of=("exp", "add"))
 def exp_over_one_plus_exp(node: Node) -> Any:
     above, below = node.inputs
-    x = _exp_of(above)
-    return OPS.sigmoid(x) if x is not None and _exp_of(_one_plus(below)) is x else None
+    x, added = _exp_of(above), made_by(_one_plus(below), "exp")
+    same = added is not None and x is not None and added.inputs[0] is above.node.inputs[0]
+    return OPS.sigmoid(x) if same else None
 
 
 @rule("log", tier="stable", says="log(sigmoid(x)) = −softplus(−x)", of=("sigmoid",))
 def log_of_sigmoid(node: Node) -> Any:
-    inner = made_by(node.inputs[0], "sigmoid")
-    return OPS.neg(OPS.softplus(OPS.neg(inner.inputs[0]))) if inner is not None else None
+    x = _sigmoid_of(node.inputs[0])
+    return OPS.neg(OPS.softplus(OPS.neg(x))) if x is not None else None
 
 
 def _multiplies(user: Node | None, s: Symbol) -> bool:
@@ -110,13 +121,13 @@ def _multiplies(user: Node | None, s: Symbol) -> bool:
 @rule("sub", tier="stable", says="1 − sigmoid(x) = sigmoid(−x)", of=("sigmoid", "number same"))
 def one_minus_sigmoid(node: Node) -> Any:
     one, s = node.inputs
-    inner = made_by(s, "sigmoid")
-    if inner is None or not is_scalar(one, 1) or not keeps(s, node):
+    x = _sigmoid_of(s)
+    if x is None or not is_scalar(one, 1) or not keeps(s, node):
         return None
     # A slope s · (1 − s) by itself is exact to a rounding of 1, and another sigmoid would cost more than all of it.
     if all(_multiplies(user, s) for user in users(node.outputs[0])):
         return None
-    return OPS.sigmoid(OPS.neg(inner.inputs[0]))
+    return OPS.sigmoid(OPS.neg(x))
 
 
 @rule("log", tier="stable", says="log(eˣ) = x", of=("exp",))
@@ -127,7 +138,9 @@ def log_of_exp(node: Node) -> Any:
 @rule("sqrt", tier="stable", says="√(x²) = |x|", of=("square",))
 def sqrt_of_square(node: Node) -> Any:
     inner = made_by(node.inputs[0], "square")
-    return OPS.abs(inner.inputs[0]) if inner is not None else None
+    if inner is None or inner.inputs[0].dtype != node.outputs[0].dtype:
+        return None
+    return OPS.abs(inner.inputs[0])
 
 
 @rule("log", tier="stable", says="log Σ eˣ = logsumexp(x)", of=("sum",))

@@ -48,6 +48,7 @@ class Running:
     finite_factors: bool
     segments: Segments | None
     bindings = 0
+    protecting = False
     _strict: set[int]
     _numbers: dict[int, Numbers]
     _copied_inputs: list[tuple[int, np.ndarray]]
@@ -198,7 +199,9 @@ class Running:
                 if found != found or (self.finite_factors and not found < _INFINITY):
                     for call in self._strict_calls:
                         call()
+                    self.protecting = True
                     break
+                self.protecting = False
             results = [np.array(value) for value in self.output_arrays]
             # A new value may be the present value of another variable, so all are taken before one is written.
             new = [np.array(value) for _, value in self._all_moves] if self._all_moves else []

@@ -43,7 +43,8 @@ class Schedule(Running):
     ``direct``, by id of variable: the shared variable whose array an update is computed into; ``array``, by id of
     variable: where its value is; ``checked``, in which NaN is looked for
     (see ``poison``); ``known``, ids of variables whose value is computed once, here; ``before``, nodes that were
-    computed before each call, whose values are among the inputs (see ``late``); ``bindings``, how often it was bound.
+    computed before each call, whose values are among the inputs (see ``late``); ``bindings``, how often it was bound;
+    ``protecting``, whether the latest call met 0 · ∞ and so ran with protection.
     """
 
     before: Sequence[Node] = ()

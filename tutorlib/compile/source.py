@@ -7,13 +7,13 @@ time it is asked for; what runs is the list of calls in ``schedule`` (or the pla
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tutorlib.compile.bound import owner_of
+from tutorlib.compile.bound import STRICT, owner_of
 from tutorlib.compile.schedule import Schedule, Step
 from tutorlib.compile.tiles import Tiles
 from tutorlib.core.graph import Constant, Node, Shared, Symbol
@@ -111,12 +111,12 @@ class _Names:
         self.arrays[name] = value
         return name
 
-    def call(self, node: Node) -> str:
-        """The node as a call of its op's own forward computation."""
+    def call(self, node: Node, text: Callable[[Symbol], str] | None = None) -> str:
+        """The node as a call of its op's own forward computation; ``text`` gives its operands."""
         where = f"op.{node.op.name}"
         if TABLE.get(node.op.name) is not node.op:
             where = self.literal(node.op.on_numpy)
-        operands = [self.of(v) for v in node.inputs]
+        operands = [(text or self.of)(v) for v in node.inputs]
         if node.op.name == "getitem":
             return f"{operands[0]}[{index_text(node.attrs['index'], operands[1:])}]"
         args = operands + [f"{k}={self.literal(v)}" for k, v in node.attrs.items()]
@@ -173,12 +173,13 @@ def source_of_schedule(schedule: Schedule, title: str) -> Source:
         if isinstance(step, Tiles):
             for var, array in step.results:
                 names.put(var, places[id(array)])
-            first.extend(_line(text, node) for text, node in step.lines(names.of, names.call))
+            tiled = step.lines(names.of, names.call, schedule.protecting)
+            first.extend(_line(text, node) for text, node in tiled)
             continue
         lines = _step_lines(schedule, step, names, places)
         (last if step.outs and id(step.node.outputs[0]) in schedule.direct else first).extend(lines)
     body = first
-    if schedule.checked:
+    if schedule.checked and not schedule.protecting:
         looked_at = ", ".join(names.of(v) for v in schedule.checked)
         body.append(_line(f"for value in ({looked_at},):"))
         test = "not np.isfinite(value).all()" if schedule.finite_factors else "np.isnan(value).any()"
@@ -251,8 +252,9 @@ def _step_lines(schedule: Schedule, step: Step, names: _Names, places: dict[int,
     tmp = places[id(step.tmp)] if step.tmp is not None else ""
     lines = []
     for bound in step.calls:
-        call = names.call(node) if "{op}" in bound.text else ""
-        text = bound.text.format(*operands, out=outs[0], outs=", ".join(outs), tmp=tmp, op=call)
+        form = STRICT if schedule.protecting and bound.strict is not None else bound.text
+        call = names.call(node) if "{op}" in form else ""
+        text = form.format(*operands, out=outs[0], outs=", ".join(outs), tmp=tmp, op=call)
         lines.append(_line(text, node))
     return lines
 

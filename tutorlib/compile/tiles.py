@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tutorlib.compile.bound import Bound, empty, owner_of, thin
+from tutorlib.compile.bound import STRICT, Bound, empty, owner_of, thin
 from tutorlib.compile.buffers import Buffers, Like, Lives
 from tutorlib.compile.lower import lowered
 from tutorlib.compile.regions import (
@@ -160,8 +160,13 @@ class Tiles:
 
     # ---- as text ----
 
-    def lines(self, name: Callable[[Symbol], str], call: Callable[[Node], str]) -> Iterator[tuple[str, Node | None]]:
-        """The run as text, line by line with the node it belongs to; buffers of a tile are called u0, u1 …"""
+    def lines(
+        self, name: Callable[[Symbol], str], call: Callable[[Node, Callable[[Symbol], str]], str], protecting: bool
+    ) -> Iterator[tuple[str, Node | None]]:
+        """The run as text, line by line with the node it belongs to; buffers of a tile are called u0, u1 …
+
+        ``protecting``: show products that are protected against 0 · ∞ as such.
+        """
         names: dict[int, str] = {}
         yield f"# {len(self.nodes)} ops run as one pass, {self.tile} elements at a time", None
         for number, buffer in enumerate(self.buffers.all):
@@ -196,8 +201,9 @@ class Tiles:
             for bound in self._of_tile(node, whole, 0, 0, min(self.tile, self.size)):
                 tmp = f"{names[id(owner_of(self._lent))]}[..., :n]" if self._lent is not None else ""
                 out = name(node.outputs[0]) if node in sums else text(node.outputs[0])
-                op = call(node) if "{op}" in bound.text else ""
-                yield "    " + bound.text.format(*map(text, node.inputs), out=out, tmp=tmp, op=op), node
+                form = STRICT if protecting and bound.strict is not None else bound.text
+                op = call(node, text) if "{op}" in form else ""
+                yield "    " + form.format(*map(text, node.inputs), out=out, tmp=tmp, op=op), node
         for node in sums:
             if node.op.name == "mean":
                 yield f"{name(node.outputs[0])}[...] /= {self.size}", node

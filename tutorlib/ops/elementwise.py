@@ -124,8 +124,11 @@ def _pow_p(g: Any, out: Any, x: Any, p: Any) -> Any:
     return safe_mul(g, where(at_zero, 0.0, out * log(where(at_zero, 1.0, x))))
 
 
+_BOOL = np.dtype(bool)  # whose square NumPy makes int8, and whose other powers int64
+
+
 def _power(xp: Any, x: Any, p: Any) -> Any:
-    if type(p) in (int, float) and p == 2 and type(x) not in (bool, np.bool_):
+    if type(p) in (int, float) and p == 2 and type(x) is not bool and getattr(x, "dtype", None) is not _BOOL:
         return xp.square(x)
     try:
         return xp.power(x, p)

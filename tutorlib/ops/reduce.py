@@ -62,8 +62,11 @@ def reduction(
     op = register(Op(name, forward, infer, vjp, flags=flags, doc=doc))
 
     def call(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-        if axis is not None and type(axis) is not int:
-            axis = hashable_axis(axis)
+        if axis is not None:
+            if type(axis) is not int:
+                axis = hashable_axis(axis)
+            if getattr(x, "shape", None) == ():  # NumPy takes a scalar to have one axis here, and only here
+                normalized_axes(axis, 0, name)
         return of_one(op, x, {"axis": axis, "keepdims": bool(keepdims)})
 
     call.__name__ = call.__qualname__ = name

@@ -250,6 +250,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     5.0
     """
     axis = hashable_axis(axis)
+    if axis is not None:
+        normalized_axes(axis, ndim(x), "norm")
     if not isinstance(ord, int | float | None) and ord != "fro":
         raise ShapeError(f"{ord!r} is no order of a norm", op="norm", fix="give a number, or leave it out for length")
     if ord not in (None, "fro") and axis is None and ndim(x) > 1:
