@@ -87,6 +87,12 @@ class Lives:
         for node in reversed(views):
             base = id(node.inputs[0])
             last[base] = max(last.get(base, -1), last[id(node.outputs[0])])
+        # So does a part of what it is a part of.
+        for node in nodes if places else ():
+            for var in node.outputs:
+                if (place := places.get(id(var))) is not None:  # type: ignore[union-attr]
+                    whole = id(place.whole)
+                    last[whole] = max(last[whole], last[id(var)])
 
 
 @dataclass
