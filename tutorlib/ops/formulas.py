@@ -190,7 +190,7 @@ FORMULAS: dict[str, Formula] = {
     "gru_back": _row(
         "z = ∂L/∂aₜ, ∂L/∂uₜ of the gates, ∂L/∂hₜ₋₁, last step first", *["through the steps written out"] * 8
     ),
-    "gate_weights": _row("z = Σₜ yₜᵀ @ xₜ over steps", "∂L/∂x = y @ ∂L/∂z", "∂L/∂y = x @ ∂L/∂zᵀ"),
+    "gate_weights": _row("z = Σₜ vₜ @ xₜᵀ over steps", "∂L/∂x = vᵀ @ ∂L/∂z", "", "∂L/∂v = ∂L/∂z @ x"),
     "unfold": _row("z = the windows of x, as columns", "∂L/∂x = ∂L/∂z, added back at the places of the windows"),
     "fold": _row("z = columns x, added at the places of their windows", "∂L/∂x = the windows of ∂L/∂z, as columns"),
     "conv": _row(

@@ -13,24 +13,31 @@ import numpy as np
 
 from tutorlib.core.aval import AVal
 from tutorlib.core.graph import Op, aval_of
-from tutorlib.ops.composed import pulled_back
+from tutorlib.core.operators import OPS
 from tutorlib.ops.define import public, register
 from tutorlib.ops.elementwise import square
 from tutorlib.ops.join import concatenate, split, stack
 from tutorlib.ops.linalg import matmul
 from tutorlib.ops.recurrent import (
-    bias_gradient,
+    along_steps,
     first_step,
     floats,
     gate_weights,
+    gates_inside,
+    piece_of,
     plus,
     sizes_of,
     steps_known,
+    through_steps,
     through_weights,
 )
-from tutorlib.ops.shape import shape_of, transpose
+from tutorlib.ops.shape import expand_dims, reshape_like, transpose
 from tutorlib.ops.special import sigmoid
 from tutorlib.ops.trigonometry import tanh
+
+# Gates as the caller has them are r z n. Their gradients are m r z n, m being the state's part of n's argument: the
+# first three met the state, and m has the columns of n, the last three met the input.
+_INSIDE = (2, 0, 1)
 
 
 class _Tape:
@@ -40,6 +47,7 @@ class _Tape:
         H = units
         self.gates, self.from_h, self.operand = tape[:, : 3 * H], tape[:, 3 * H : 4 * H], tape[:, 4 * H :]
         self.h = tape[:, 4 * H : 5 * H]
+        self.sigmoids, self.by_gate = tape[:, : 2 * H], [tape[:, k * H : (k + 1) * H] for k in range(3)]
 
 
 def _gru_tape_forward(xp: Any, x: Any, h0: Any, Wx: Any, Wh: Any, b: Any, bh: Any, out: Any = None) -> Any:
@@ -58,21 +66,21 @@ def _gru_tape_forward(xp: Any, x: Any, h0: Any, Wx: Any, Wh: Any, b: Any, bh: An
     one = xp.asarray(1, dtype)
     product, add, multiply = xp.dot, xp.add, xp.multiply
     u, new = xp.empty((3 * H, B), dtype), xp.empty((H, B), dtype)
-    for t in range(T):
-        a, m, h = kept.gates[t], kept.from_h[t], kept.h[t]
-        product(V, kept.operand[t], out=u)
-        sigmoids, n = a[: 2 * H], a[2 * H :]
-        add(sigmoids, u[: 2 * H], out=sigmoids)
-        xp.exp(sigmoids, out=sigmoids)
-        add(sigmoids, one, out=sigmoids)
-        xp.divide(one, sigmoids, out=sigmoids)
-        m[...] = u[2 * H :]
-        multiply(a[:H], m, out=new)
-        add(n, new, out=n)
-        xp.tanh(n, out=n)
-        xp.subtract(h, n, out=new)
-        multiply(new, a[H : 2 * H], out=new)
-        add(n, new, out=kept.h[t + 1])
+    of_sigmoids, of_n = u[: 2 * H], u[2 * H :]
+    parts = [kept.operand, kept.sigmoids, *kept.by_gate, kept.from_h, kept.h, kept.h[1:]]
+    for operand, sigmoids, r, z, n, m, h, after in along_steps(T, *parts):
+        product(V, operand, u)
+        add(sigmoids, of_sigmoids, sigmoids)
+        xp.exp(sigmoids, sigmoids)
+        add(sigmoids, one, sigmoids)
+        xp.divide(one, sigmoids, sigmoids)
+        m[...] = of_n
+        multiply(r, m, new)
+        add(n, new, n)
+        xp.tanh(n, n)
+        xp.subtract(h, n, new)
+        multiply(new, z, new)
+        add(n, new, after)
     return tape
 
 
@@ -86,34 +94,32 @@ def _gru_back_forward(
     (T, B, _), H = x.shape, Wh.shape[0]
     dtype = tape.dtype
     kept = _Tape(tape, H)
-    back = xp.empty((7, H, T, B), dtype) if out is None else out
-    W = xp.ascontiguousarray(Wh, dtype)
+    back = xp.empty((T, 5, H, B), dtype) if out is None else out
+    flat = back.reshape(T, 5 * H, B)
+    W = gates_inside(xp, Wh, _INSIDE, dtype)
     one = xp.asarray(1, dtype)
     product, add, subtract, multiply = xp.dot, xp.add, xp.subtract, xp.multiply
-    d, slope, dn = xp.empty((3 * H, B), dtype), xp.empty((2 * H, B), dtype), xp.empty((H, B), dtype)
-    dh, rest = xp.zeros((H, B), dtype), xp.empty((H, B), dtype)
-    of_r, of_z, of_m = (d[k * H : (k + 1) * H] for k in range(3))
-    parts = d.reshape(3, H, B)
-    for t in range(T - 1, -1, -1):
-        a, m = kept.gates[t], kept.from_h[t]
-        sigmoids, r, z, n = a[: 2 * H], a[:H], a[H : 2 * H], a[2 * H :]
-        add(dh, g[t + 1], out=dh)
-        multiply(sigmoids, sigmoids, out=slope)
-        subtract(sigmoids, slope, out=slope)
-        multiply(dh, z, out=rest)
-        subtract(dh, rest, out=dn)
-        multiply(n, n, out=of_m)
-        subtract(one, of_m, out=of_m)
-        multiply(dn, of_m, out=dn)
-        subtract(kept.h[t], n, out=of_z)
-        multiply(dh, of_z, out=of_z)
-        multiply(dn, m, out=of_r)
-        multiply(d[: 2 * H], slope, out=d[: 2 * H])
-        multiply(dn, r, out=of_m)
-        back[:2, :, t], back[2, :, t], back[3:6, :, t] = parts[:2], dn, parts
-        product(W, d, out=dh)
-        add(dh, rest, out=dh)
-        back[6, :, t] = dh
+    slope, dh, rest = xp.empty((2 * H, B), dtype), xp.zeros((H, B), dtype), xp.empty((H, B), dtype)
+    parts = [kept.sigmoids, *kept.by_gate, kept.from_h, kept.h, g[1:]]
+    parts += [flat[:, : 3 * H], flat[:, H : 3 * H], *(back[:, k] for k in range(5))]
+    steps = along_steps(T, *parts, backwards=True)
+    for sigmoids, r, z, n, m, h, given, d, of_sigmoids, of_m, of_r, of_z, of_n, of_h in steps:
+        add(dh, given, dh)
+        multiply(sigmoids, sigmoids, slope)
+        subtract(sigmoids, slope, slope)
+        multiply(dh, z, rest)
+        subtract(dh, rest, of_n)
+        multiply(n, n, of_m)
+        subtract(one, of_m, of_m)
+        multiply(of_n, of_m, of_n)
+        subtract(h, n, of_z)
+        multiply(dh, of_z, of_z)
+        multiply(of_n, m, of_r)
+        multiply(of_sigmoids, slope, of_sigmoids)
+        multiply(of_n, r, of_m)
+        product(W, d, dh)
+        add(dh, rest, dh)
+        of_h[...] = dh
     return back
 
 
@@ -132,32 +138,29 @@ def _gru_back_in_steps(g: Any, x: Any, h0: Any, Wx: Any, Wh: Any, b: Any, bh: An
         dh = dh + transpose(g[t + 1])
         dn = dh * (1 - z) * (1 - square(n))
         dr, dz = dn * m * r * (1 - r), dh * (before - n) * z * (1 - z)
-        d = [dr, dz, dn, dr, dz, dn * r]
-        dh = matmul(concatenate(d[3:], axis=1), transpose(Wh)) + dh * z
-        slots.append(stack([transpose(part) for part in (*d, dh)]))
-    return stack(slots[::-1], axis=2)
-
-
-def _gru_back_vjp(u: Any, needs: list[bool], out: Any, g: Any, tape: Any, x: Any, *rest: Any) -> list[Any]:
-    if shape_of(x)[0] == 0:
-        return [None] * len(needs)
-    found = pulled_back(_gru_back_in_steps, (g, x, *rest), [needs[0], *needs[2:]], u)
-    return [found[0], None, *found[1:]]
+        dm = dn * r
+        dh = matmul(concatenate([dr, dz, dm], axis=1), transpose(Wh)) + dh * z
+        slots.append(stack([transpose(part) for part in (dm, dr, dz, dn, dh)]))
+    return stack(slots[::-1])
 
 
 def _gru_vjp(
     g: Any, needs: list[bool], states: Any, tape: Any, x: Any, h0: Any, Wx: Any, Wh: Any, b: Any, bh: Any
 ) -> list[Any]:
     back = _gru_back(g, tape, x, h0, Wx, Wh, b, bh)
-    of_x, of_h = back[:3], back[3:6]
+    of_x, of_h = back[:, 1:4], back[:, :3]
+    across: Any = None
+    if needs[4] or needs[6]:
+        across = gate_weights(of_h, tape, states[:-1], order=_INSIDE, ones=True)
+    turned, parts = transpose(x, (0, 2, 1)), (Wh, expand_dims(bh, 0))
     return [
         None,
-        through_weights(of_x, Wx) if needs[1] else None,
-        transpose(g[0]) + first_step(back[6]) if needs[2] else None,
-        gate_weights(of_x, x) if needs[3] else None,
-        gate_weights(of_h, transpose(states[:-1], (0, 2, 1))) if needs[4] else None,
-        bias_gradient(of_x, b) if needs[5] else None,
-        bias_gradient(of_h, bh) if needs[6] else None,
+        through_weights(of_x, Wx, (0, 1, 2)) if needs[1] else None,
+        transpose(g[0]) + first_step(back[:, 4]) if needs[2] else None,
+        gate_weights(of_x, turned, turned, order=(0, 1, 2), ones=False) if needs[3] else None,
+        piece_of(across, parts, 0) if needs[4] else None,
+        reshape_like(OPS.sum(of_x, (0, 3)), b) if needs[5] else None,
+        piece_of(across, parts, 1)[0] if needs[6] else None,
     ]
 
 
@@ -177,7 +180,7 @@ def _gru_infer(tape: AVal, *avals: AVal) -> AVal:
 
 def _gru_back_infer(g: AVal, tape: AVal, *avals: AVal) -> AVal:
     steps, batch, _, units, dtype = _gru_sizes(*avals)
-    return AVal((7, units, steps, batch), dtype)
+    return AVal((steps, 5, units, batch), dtype)
 
 
 _gru_tape: Op = register(
@@ -197,7 +200,7 @@ _gru_back: Op = register(
         "gru_back",
         _gru_back_forward,
         _gru_back_infer,
-        _gru_back_vjp,
+        through_steps(_gru_back_in_steps),
         flags={"fills"},
         doc="The gradients of a GRU's gates' arguments, of x's part and of h's, and of h before each step.",
     )

@@ -17,22 +17,24 @@ import numpy as np
 from tutorlib.core.aval import AVal
 from tutorlib.core.graph import Op, aval_of
 from tutorlib.core.operators import OPS
-from tutorlib.ops.composed import pulled_back
 from tutorlib.ops.define import public, register
 from tutorlib.ops.elementwise import square
 from tutorlib.ops.join import concatenate, split, stack
 from tutorlib.ops.linalg import matmul
 from tutorlib.ops.recurrent import (
-    bias_gradient,
+    along_steps,
     first_step,
     floats,
     gate_weights,
+    gates_inside,
+    piece_of,
     plus,
     sizes_of,
     steps_known,
+    through_steps,
     through_weights,
 )
-from tutorlib.ops.shape import shape_of, transpose
+from tutorlib.ops.shape import expand_dims, shape_of, transpose
 from tutorlib.ops.special import sigmoid
 from tutorlib.ops.trigonometry import tanh
 
@@ -48,6 +50,7 @@ class _Tape:
         self.gates, self.tanh_c, self.c = tape[:, : 4 * H], tape[:, 4 * H : 5 * H], tape[:, 5 * H : 6 * H]
         self.operand = tape[:, 6 * H :]
         self.h = tape[:, -H - 1 : -1]
+        self.by_gate = [self.gates[:, k * H : (k + 1) * H] for k in range(4)]
 
 
 def _lstm_tape_forward(xp: Any, x: Any, h0: Any, c0: Any, Wx: Any, Wh: Any, b: Any, out: Any = None) -> Any:
@@ -66,21 +69,21 @@ def _lstm_tape_forward(xp: Any, x: Any, h0: Any, c0: Any, Wx: Any, Wh: Any, b: A
     xp.negative(W[:3], out=W[:3])
     W = W.reshape(4 * H, D + H + 1)
     one = xp.asarray(1, dtype)
-    product, add, multiply, tanh_of = xp.dot, xp.add, xp.multiply, xp.tanh
+    product, add, multiply, divide, exp_of, tanh_of = xp.dot, xp.add, xp.multiply, xp.divide, xp.exp, xp.tanh
     new = xp.empty((H, B), dtype)
-    for t in range(T):
-        a, c, tanh_c = kept.gates[t], kept.c[t + 1], kept.tanh_c[t]
-        product(W, kept.operand[t], out=a)
-        sigmoids, u = a[: 3 * H], a[3 * H :]
-        tanh_of(u, out=u)
-        xp.exp(sigmoids, out=sigmoids)
-        add(sigmoids, one, out=sigmoids)
-        xp.divide(one, sigmoids, out=sigmoids)
-        multiply(a[H : 2 * H], kept.c[t], out=c)
-        multiply(a[:H], u, out=new)
-        add(c, new, out=c)
-        tanh_of(c, out=tanh_c)
-        multiply(a[2 * H : 3 * H], tanh_c, out=kept.h[t + 1])
+    parts = [kept.operand, kept.gates, kept.gates[:, : 3 * H], *kept.by_gate]
+    parts += [kept.c, kept.c[1:], kept.tanh_c, kept.h[1:]]
+    for operand, a, sigmoids, i, f, o, u, before, c, tanh_c, h in along_steps(T, *parts):
+        product(W, operand, a)
+        tanh_of(u, u)
+        exp_of(sigmoids, sigmoids)
+        add(sigmoids, one, sigmoids)
+        divide(one, sigmoids, sigmoids)
+        multiply(f, before, c)
+        multiply(i, u, new)
+        add(c, new, c)
+        tanh_of(c, tanh_c)
+        multiply(o, tanh_c, h)
     return tape
 
 
@@ -98,39 +101,34 @@ def _lstm_back_forward(
     (T, B, _), H = x.shape, Wh.shape[0]
     dtype = tape.dtype
     kept = _Tape(tape, H)
-    back = xp.empty((5, H, T, B), dtype) if out is None else out
-    W = xp.empty((H, 4, H), dtype)
-    for place, gate in enumerate(_INSIDE):
-        W[:, place] = Wh[:, gate * H : (gate + 1) * H]
-    W = W.reshape(H, 4 * H)
+    back = xp.empty((T, 5, H, B), dtype) if out is None else out
+    W = gates_inside(xp, Wh, _INSIDE, dtype)
     one = xp.asarray(1, dtype)
     product, add, subtract, multiply, square_of = xp.dot, xp.add, xp.subtract, xp.multiply, xp.square
-    d, slope = xp.empty((4 * H, B), dtype), xp.empty((4 * H, B), dtype)
-    dh, dc, v = xp.zeros((H, B), dtype), xp.empty((H, B), dtype), xp.empty((H, B), dtype)
-    dc[...] = g[T + 1]
-    parts = d.reshape(4, H, B)
-    of_i, of_f, of_o, of_g = (d[k * H : (k + 1) * H] for k in range(4))
+    slope, v = xp.empty((4 * H, B), dtype), xp.empty((H, B), dtype)
     of_sigmoids, of_tanh = slope[: 3 * H], slope[3 * H :]
-    for t in range(T - 1, -1, -1):
-        a, tanh_c = kept.gates[t], kept.tanh_c[t]
-        square_of(a, out=slope)  # s − s² for the sigmoids, 1 − g² for the tanh
-        subtract(a[: 3 * H], of_sigmoids, out=of_sigmoids)
-        subtract(one, of_tanh, out=of_tanh)
-        add(dh, g[t + 1], out=dh)
-        square_of(tanh_c, out=v)
-        subtract(one, v, out=v)
-        multiply(v, a[2 * H : 3 * H], out=v)
-        multiply(v, dh, out=v)
-        add(v, dc, out=v)  # the cotangent of c
-        multiply(v, a[3 * H :], out=of_i)
-        multiply(v, kept.c[t], out=of_f)
-        multiply(dh, tanh_c, out=of_o)
-        multiply(v, a[:H], out=of_g)
-        multiply(d, slope, out=d)
-        multiply(v, a[H : 2 * H], out=dc)
-        back[:2, :, t], back[2, :, t], back[3, :, t] = parts[:2], of_g, of_o
-        back[4, :, t] = dc
-        product(W, d, out=dh)
+    dh, dc = xp.zeros((H, B), dtype), g[T + 1]
+    parts = [kept.gates, kept.gates[:, : 3 * H], *kept.by_gate, kept.c, kept.tanh_c, g[1:]]
+    parts += [back.reshape(T, 5 * H, B)[:, : 4 * H], *(back[:, k] for k in range(5))]
+    steps = along_steps(T, *parts, backwards=True)
+    for a, sigmoids, i, f, o, u, c, tanh_c, given, d, of_i, of_f, of_o, of_u, of_c in steps:
+        square_of(a, slope)  # s − s² for the sigmoids, 1 − u² for the tanh
+        subtract(sigmoids, of_sigmoids, of_sigmoids)
+        subtract(one, of_tanh, of_tanh)
+        add(dh, given, dh)
+        square_of(tanh_c, v)
+        subtract(one, v, v)
+        multiply(v, o, v)
+        multiply(v, dh, v)
+        add(v, dc, v)  # the cotangent of c
+        multiply(v, u, of_i)
+        multiply(v, c, of_f)
+        multiply(dh, tanh_c, of_o)
+        multiply(v, i, of_u)
+        multiply(d, slope, d)
+        multiply(v, f, of_c)
+        dc = of_c
+        product(W, d, dh)
     return back
 
 
@@ -150,31 +148,27 @@ def _lstm_back_in_steps(g: Any, x: Any, h0: Any, c0: Any, Wx: Any, Wh: Any, b: A
         v = dc + dh * o * (1 - square(tanh_c))
         d = [v * u * i * (1 - i), v * before * f * (1 - f), v * i * (1 - square(u)), dh * tanh_c * o * (1 - o)]
         dc = v * f
-        slots.append(stack([transpose(part) for part in (*d, dc)]))
+        slots.append(stack([transpose(part) for part in (*(d[gate] for gate in _INSIDE), dc)]))
         dh = matmul(concatenate(d, axis=1), transpose(Wh))
-    return stack(slots[::-1], axis=2)
-
-
-def _lstm_back_vjp(u: Any, needs: list[bool], out: Any, g: Any, tape: Any, x: Any, *rest: Any) -> list[Any]:
-    if shape_of(x)[0] == 0:
-        return [None] * len(needs)
-    found = pulled_back(_lstm_back_in_steps, (g, x, *rest), [needs[0], *needs[2:]], u)
-    return [found[0], None, *found[1:]]
+    return stack(slots[::-1])
 
 
 def _lstm_vjp(
     g: Any, needs: list[bool], states: Any, tape: Any, x: Any, h0: Any, c0: Any, Wx: Any, Wh: Any, b: Any
 ) -> list[Any]:
     back = _lstm_back(g, tape, x, h0, c0, Wx, Wh, b)
-    d = back[:4]
+    d = back[:, :4]
+    weights: Any = None
+    if any(needs[4:]):
+        weights = gate_weights(d, tape, transpose(x, (0, 2, 1)), states[:-2], order=_INSIDE, ones=True)
+    parts = (Wx, Wh, expand_dims(b, 0))
     return [
         None,
-        through_weights(d, Wx) if needs[1] else None,
-        transpose(g[0]) + OPS.sum(through_weights(d[:, :, :1], Wh), 0) if needs[2] else None,
-        _first_cell(g, back[4], x) if needs[3] else None,
-        gate_weights(d, x) if needs[4] else None,
-        gate_weights(d, transpose(states[:-2], (0, 2, 1))) if needs[5] else None,
-        bias_gradient(d, b) if needs[6] else None,
+        through_weights(d, Wx, _INSIDE) if needs[1] else None,
+        transpose(g[0]) + OPS.sum(through_weights(d[:1], Wh, _INSIDE), 0) if needs[2] else None,
+        _first_cell(g, back[:, 4], x) if needs[3] else None,
+        *(piece_of(weights, parts, i) if need else None for i, need in enumerate(needs[4:6])),
+        piece_of(weights, parts, 2)[0] if needs[6] else None,
     ]
 
 
@@ -205,7 +199,7 @@ def _lstm_infer(tape: AVal, *avals: AVal) -> AVal:
 
 def _lstm_back_infer(g: AVal, tape: AVal, *avals: AVal) -> AVal:
     steps, batch, _, units, dtype = _lstm_sizes(*avals)
-    return AVal((5, units, steps, batch), dtype)
+    return AVal((steps, 5, units, batch), dtype)
 
 
 _lstm_tape: Op = register(
@@ -225,7 +219,7 @@ _lstm_back: Op = register(
         "lstm_back",
         _lstm_back_forward,
         _lstm_back_infer,
-        _lstm_back_vjp,
+        through_steps(_lstm_back_in_steps),
         flags={"fills"},
         doc="The gradients of the arguments of an LSTM's gates i f g o, and of c before each step.",
     )

@@ -1,11 +1,12 @@
 """What recurrent layers share: their shapes, and the way from the gradients of gates back to weights and inputs.
 
-Here gradients d of gates' arguments are (gates, units, steps, batch): the gradient of a weight is then one matrix
-product over all steps and examples.
+Here gradients d of gates' arguments are (steps, gates, units, batch): a step writes them where they stay, and the
+gradients of all weights are one matrix product over all steps and examples.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,13 @@ from tutorlib.core.aval import AVal, Dim
 from tutorlib.core.errors import DTypeError, NotDifferentiableError, ShapeError
 from tutorlib.core.graph import Op, aval_of
 from tutorlib.core.operators import OPS
+from tutorlib.ops.composed import pulled_back
 from tutorlib.ops.convert import cast
 from tutorlib.ops.define import register
 from tutorlib.ops.einsum import einsum
+from tutorlib.ops.join import _part, concatenate
 from tutorlib.ops.normalize import _group_channels
-from tutorlib.ops.shape import reshape_like, shape_of, transpose
+from tutorlib.ops.shape import shape_of, transpose
 
 
 def sizes_of(op: str, gates: int, x: AVal, states: list[AVal], Wx: AVal, Wh: AVal, biases: list[AVal]) -> Any:
@@ -75,51 +78,111 @@ def steps_known(x: Any, op: str) -> int:
     return steps
 
 
-def _gate_weights_forward(xp: Any, d: Any, v: Any) -> Any:
-    gates, units, steps, batch = d.shape
-    rows = v.reshape(steps * batch, v.shape[2])
-    return xp.matmul(d.reshape(gates * units, steps * batch), rows).T
+def along_steps(steps: int, *parts: Any, backwards: bool = False) -> Iterator[Any]:
+    """For each step its views of ``parts``, arrays with the steps first; the last step first with ``backwards``."""
+    if type(parts[0]) is np.ndarray:  # goes through its rows by itself, at half the cost of asking for each
+        return zip(*(part[:steps][::-1] if backwards else part[:steps] for part in parts), strict=True)
+    order = range(steps - 1, -1, -1) if backwards else range(steps)
+    return ([part[t] for part in parts] for t in order)
 
 
-def _gate_weights_infer(d: AVal, v: AVal) -> AVal:
-    gates, units = d.shape[:2]
-    return AVal(
-        (v.shape[2], None if gates is None or units is None else gates * units), np.result_type(d.dtype, v.dtype)
-    )
+def gates_inside(xp: Any, W: Any, order: Sequence[int], dtype: Any) -> Any:
+    """A working copy of weights (rows, gates · units) with the gates in the order in which a layer has them inside."""
+    rows, units = W.shape[0], W.shape[1] // len(order)
+    copy = xp.empty((rows, len(order), units), dtype)
+    for place, gate in enumerate(order):
+        copy[:, place] = W[:, gate * units : (gate + 1) * units]
+    return copy.reshape(rows, W.shape[1])
 
 
-def _gate_weights_vjp(gg: Any, needs: list[bool], out: Any, d: Any, v: Any) -> list[Any]:
-    by_gate = _group_channels(gg, groups=shape_of(d)[0])
+def through_steps(in_steps: Callable[..., Any]) -> Callable[..., list[Any]]:
+    """The gradient of an op that runs the steps backwards; ``in_steps`` computes the same in public ops."""
+
+    def vjp(u: Any, needs: list[bool], out: Any, g: Any, tape: Any, x: Any, *rest: Any) -> list[Any]:
+        if shape_of(x)[0] == 0:
+            return [None] * len(needs)
+        found = pulled_back(in_steps, (g, x, *rest), [needs[0], *needs[2:]], u)
+        return [found[0], None, *found[1:]]
+
+    return vjp
+
+
+# ---- from the gates back to weights and inputs ----
+
+
+def _weights_forward(
+    xp: Any, d: Any, tape: Any, *parts: Any, order: tuple[int, ...], ones: bool, out: Any = None
+) -> Any:
+    steps, gates, units, batch = d.shape
+    # One product over all steps and examples: steps beside each other, gates as the caller has them.
+    flat = xp.empty((gates, units, steps, batch), d.dtype)
+    for place, gate in enumerate(order):
+        flat[gate] = d[:, place].transpose(1, 0, 2)
+    flat = flat.reshape(gates * units, steps * batch)
+    number = sum(part.shape[1] for part in parts) + ones
+    rows = tape[:steps, tape.shape[1] - number :].transpose(1, 0, 2)
+    rows = xp.ascontiguousarray(rows).reshape(number, steps * batch)
+    return xp.dot(rows, flat.T) if out is None else xp.dot(rows, flat.T, out=out)
+
+
+def _weights_infer(d: AVal, tape: AVal, *parts: AVal, order: tuple[int, ...], ones: bool) -> AVal:
+    rows = [part.shape[1] for part in parts]
+    units = d.shape[2]
+    number = None if None in rows else sum(rows) + ones  # type: ignore[arg-type]
+    return AVal((number, None if units is None else len(order) * units), np.result_type(d.dtype, tape.dtype))
+
+
+def _weights_vjp(
+    g: Any, needs: list[bool], out: Any, d: Any, tape: Any, *parts: Any, order: tuple[int, ...], ones: bool
+) -> list[Any]:
+    by_gate = as_inside(g, order)
+    pieces = [*parts, OPS.ones_like(parts[0][:, :1])] if ones else [*parts]
+    met = concatenate(pieces, axis=1)
+    of_met = einsum("ngh,tghb->tnb", by_gate, d) if any(needs[2:]) else None
     return [
-        einsum("kgh,tbk->ghtb", by_gate, v) if needs[0] else None,
-        einsum("kgh,ghtb->tbk", by_gate, d) if needs[1] else None,
+        einsum("ngh,tnb->tghb", by_gate, met) if needs[0] else None,
+        None,
+        *(piece_of(of_met, pieces, i, axis=1) if need else None for i, need in enumerate(needs[2:])),
     ]
 
 
+# The gradients of weights from those of the gates' arguments, d (steps, gates, units, batch), stacked as the weights
+# are: (rows, gates · units). Operands: d; a tape whose last rows are the parts that the weights met, and with ``ones``
+# one of ones, for a bias; then the parts, each (steps, rows, batch), for gradients of gradients. ``order``: of each
+# gate in d, its place among the columns of the weights.
 gate_weights: Op = register(
     Op(
         "gate_weights",
-        _gate_weights_forward,
-        _gate_weights_infer,
-        _gate_weights_vjp,
-        doc="Σ over steps and batch of v · d: the gradient of the weights that v met.",
+        _weights_forward,
+        _weights_infer,
+        _weights_vjp,
+        flags={"fills"},
+        doc="Σ over steps and batch of v · d, for all that weights met: the gradients of these weights.",
     )
 )
 
 
-def through_weights(d: Any, W: Any) -> Any:
-    """The gradients d (gates, units, steps, batch) of the gates' arguments, carried back through the weights W."""
-    return einsum("ghtb,dgh->tbd", d, _group_channels(W, groups=shape_of(d)[0]))
+def piece_of(whole: Any, parts: Sequence[Any], index: int, axis: int = 0) -> Any:
+    """What ``parts[index]`` has in their concatenation, or in its gradient."""
+    return _part(whole, *parts, axis=axis, index=index)
 
 
-def bias_gradient(d: Any, b: Any) -> Any:
-    """The gradient of a bias of the gates' arguments."""
-    return reshape_like(OPS.sum(d, (2, 3)), b)
+def as_inside(W: Any, order: Sequence[int]) -> Any:
+    """Weights (rows, gates · units) as (rows, gates, units), gates in the order in which a layer has them inside."""
+    by_gate = _group_channels(W, groups=len(order))
+    if list(order) == sorted(order):
+        return by_gate
+    return concatenate([by_gate[:, gate : gate + 1] for gate in order], axis=1)
+
+
+def through_weights(d: Any, W: Any, order: Sequence[int]) -> Any:
+    """The gradients d (steps, gates, units, batch) of the gates' arguments, carried back through the weights W."""
+    return einsum("tghb,dgh->tbd", d, as_inside(W, order))
 
 
 def first_step(part: Any) -> Any:
-    """Of (units, steps, batch) the first step as (batch, units), zeros where there is none."""
-    return transpose(OPS.sum(part[:, :1], 1))
+    """Of (steps, units, batch) the first step as (batch, units), zeros where there is none."""
+    return transpose(OPS.sum(part[:1], 0))
 
 
 def plus(dim: Dim, more: int) -> Dim:
