@@ -1,28 +1,43 @@
 """The gradient walk of ``Tensor.backward`` where nobody watches: first order, on NumPy arrays, without detours.
 
-It goes as ``walk`` does, and the answer is the same. Three things make it quick. Ops that matter have rules on bare
-arrays (``Op.on_arrays``). Such a rule multiplies without guarding zeros against infinities; if a NaN comes of it, the
-walk gives up (``NotANumber``) and the general one, which guards, does it over. And a sum of many contributions is added
-up in place, in an array of the walk's own.
+It goes as ``walk`` does, and the answer is the same. What makes it quick: each node knows since it was recorded where
+its cotangent goes (``route``) and holds it itself. Ops that matter have rules on bare arrays (``Op.on_arrays``). Such
+a rule multiplies without guarding zeros against infinities; if a NaN comes of it, the walk gives up (``NotANumber``)
+and the general one, which guards, does it over. Contributions are added up in place, in an array of the walk's own.
+
+A rule gets the cotangent and the node, and returns a new array, a view, or the cotangent. Where ``node.cotangent`` is
+not None it is the cotangent too, which nobody else needs then: the rule may write over it.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from tutorlib.core.backend import HOST_TYPES
 from tutorlib.core.operators import OPS
+from tutorlib.core.recorded import (
+    ALL_FITTED,
+    BOTH_FITTED,
+    LEFT,
+    LEFT_FITTED,
+    POURED,
+    RIGHT,
+    SEVERAL,
+)
 from tutorlib.core.tensor import Tensor
 from tutorlib.core.walk import fit_array, see_arrays
 
-# In ``Op.on_arrays``: the cotangent goes on as it is.
+# As a rule: the cotangent goes on as it is.
 PASS = "pass"
 
 _add = np.add
 _ndarray = np.ndarray
+_seq = attrgetter("seq")
 # Without the detour that lets other libraries take part.
 _vdot: Any = getattr(np.vdot, "_implementation", np.vdot)
 
@@ -39,76 +54,185 @@ def check(g: Any) -> None:
             raise NotANumber
 
 
-def walk_arrays(
-    order: Iterable[Tensor], cotangents: dict[Tensor, Any], leaves: Iterable[Tensor], remember: bool
-) -> None:
-    """Carry ``cotangents`` (by variable) through the nodes in ``order`` down to ``leaves``.
+def recorded_nodes(roots: Iterable[Tensor]) -> tuple[list[Tensor], dict[Tensor, Any]]:
+    """The recorded nodes below ``roots`` that require a gradient, each before those it uses; and such leaves, as keys.
 
-    ``remember``: leave each cotangent on its node, for drawing. Raises NotANumber, with ``cotangents`` half changed.
+    The nodes are left without a cotangent.
     """
-    take = cotangents.pop
+    nodes: list[Tensor] = []
+    leaves: dict[Tensor, Any] = {}
+    keep = nodes.append
+    walk = object()
+    for root in roots:
+        if root.requires_grad and root.mark is not walk:
+            if root.op is None:
+                leaves[root] = None
+            else:
+                root.mark = walk
+                keep(root)
+    # The list grows while it is read: each node appends those of its inputs that nobody has met.
+    for node in nodes:
+        var, right = node.left, node.right
+        if right is SEVERAL:
+            inputs = var
+        else:
+            if (type(var) is Tensor or isinstance(var, Tensor)) and var.requires_grad:
+                if var.op is None:
+                    leaves[var] = None
+                elif var.mark is not walk:
+                    var.mark = walk
+                    keep(var)
+            if right is None:
+                continue
+            inputs = (right,)
+        for var in inputs:
+            if (type(var) is Tensor or isinstance(var, Tensor)) and var.requires_grad:
+                if var.op is None:
+                    leaves[var] = None
+                elif var.mark is not walk:
+                    var.mark = walk
+                    keep(var)
+    nodes.sort(key=_seq, reverse=True)
+    return nodes, leaves
+
+
+def _references(array: Any) -> int:
+    return _getrefcount(array)
+
+
+def _references_of_a_local() -> int:
+    array = np.empty(1)
+    return _references(array)
+
+
+_getrefcount = getattr(sys, "getrefcount", lambda _: 0)
+# What ``_references`` says of an array that only the caller's variable holds: it differs between Pythons.
+_ALONE = _references_of_a_local() or -1
+
+
+def walk_arrays(order: Iterable[Tensor], leaves: dict[Tensor, Any], remember: bool, large: bool) -> None:
+    """Carry the cotangent of the first node through the nodes in ``order`` down to ``leaves``, filling in the values.
+
+    Args:
+        order: each node before those it uses; the first has its cotangent, or it is among the leaves.
+        remember: leave each cotangent on its node, for drawing.
+        large: the arrays are so large that writing over one beats making another.
+
+    Raises NotANumber, with cotangents left on nodes.
+    """
+    # Those whose sum is an array that nobody else holds; leaves that a wrong NaN could have reached unseen.
     owned: set[Tensor] = set()
+    unsure: set[Tensor] = set()
+    over = large and not remember
+
+    def plus(var: Tensor, sofar: Any, grad: Any, fresh: bool) -> Any:
+        """The sum of two contributions to ``var``; ``fresh``: the second is new, or a view."""
+        if fresh and type(grad) is _ndarray and grad.base is None:
+            return _add(sofar, grad, grad)
+        if var in owned:
+            return _add(sofar, grad, sofar)
+        host = type(sofar) in HOST_TYPES and type(grad) in HOST_TYPES
+        total = _add(sofar, grad) if host else OPS.add(sofar, grad)
+        if type(total) is _ndarray:
+            owned.add(var)
+        return total
+
+    def arrive(var: Tensor, grad: Any, fresh: bool, node: Tensor, g: Any) -> None:
+        """Hand ``var`` a contribution, from ``node`` with cotangent ``g``."""
+        if not var.requires_grad:
+            return
+        if var.op is not None:
+            sofar = var.cotangent
+            var.cotangent = grad if sofar is None else plus(var, sofar, grad, fresh)
+            return
+        sofar = leaves[var]
+        leaves[var] = grad if sofar is None else plus(var, sofar, grad, fresh)
+        if sofar is None and node.op.guards_nothing and grad.size > g.size:  # type: ignore[union-attr]
+            check(g)
+        else:
+            unsure.add(var)
+
     for node in order:
-        g = take(node, None)
+        g = node.cotangent
         if g is None:
             continue
-        if remember:
-            node.cotangent = g
-        rules = node.op.on_arrays  # type: ignore[union-attr]
-        kind = type(g)
-        if rules is None or node.arrays is None or (kind is not _ndarray and kind not in HOST_TYPES):
-            if remember or not node.op.pulls_blindly:  # type: ignore[union-attr]
-                check(g)
-            for var, grad in _general(node, g):
-                if var in cotangents:
-                    _add_up(cotangents, var, grad, owned)
-                else:
-                    cotangents[var] = grad
-        elif len(rules) == 1:
-            # The one operand of a node that requires a gradient requires it too; its rule keeps to its shape and dtype.
-            (var,) = node.inputs
-            (rule,) = rules
-            grad = g if rule is PASS else rule(g, node)
-            if var in cotangents:
-                _add_up(cotangents, var, grad, owned)
+        if not remember:
+            node.cotangent = None
+        op: Any = node.op
+        route = node.route
+        if route < BOTH_FITTED:
+            if route & LEFT:
+                var, rule = node.left, op.to_left
             else:
-                cotangents[var] = grad
-        elif not rules:
-            var = node.inputs[0]
-            if var not in owned:
-                sofar, value = cotangents.get(var), node.arrays[0]
-                cotangents[var] = np.zeros(value.shape, value.dtype) if sofar is None else np.array(sofar)
-                owned.add(var)
-            node.op.pour(g, node, cotangents[var])  # type: ignore[misc, union-attr]
-        else:
-            for i, var in enumerate(node.inputs):
+                var, rule = node.right, op.to_right
+        elif route == BOTH_FITTED:
+            var, rule = node.left, op.to_left
+            grad = g if rule is PASS else rule(g, node)
+            if grad is not None:
+                value = node.left_array
+                if grad.shape != value.shape or grad.dtype is not value.dtype:
+                    grad = fit_array(grad, value, node)
+                arrive(var, grad, grad is not g, node, g)
+            var, rule = node.right, op.to_right
+        elif route == ALL_FITTED:
+            for var, value, rule in zip(node.left, node.left_array, op.on_arrays, strict=True):
                 if (type(var) is Tensor or isinstance(var, Tensor)) and var.requires_grad:
-                    rule = rules[i]
                     grad = g if rule is PASS else rule(g, node)
                     if grad is None:
                         continue
-                    value = node.arrays[i]
                     if grad.shape != value.shape or grad.dtype is not value.dtype:
                         grad = fit_array(grad, value, node)
-                    if var in cotangents:
-                        _add_up(cotangents, var, grad, owned)
-                    else:
-                        cotangents[var] = grad
-    for leaf in leaves:
-        if leaf in cotangents:
-            check(cotangents[leaf])
+                    arrive(var, grad, grad is not g, node, g)
+            continue
+        elif route == POURED:
+            _pour(g, node, leaves, owned, unsure)
+            continue
+        else:
+            if remember or not op.pulls_blindly:
+                check(g)
+            for var, grad in _general(node, g):
+                arrive(var, grad, False, node, g)
+            continue
+        if rule is PASS:
+            grad = g
+        else:
+            if over:
+                grad = value = sofar = None
+                if _references(g) == _ALONE and g.base is None:
+                    node.cotangent = g
+                grad = rule(g, node)
+                node.cotangent = None
+            else:
+                grad = rule(g, node)
+            if grad is None:
+                continue
+        if route > RIGHT:
+            value = node.left_array if route == LEFT_FITTED else node.right_array
+            if grad.shape != value.shape or grad.dtype is not value.dtype:
+                grad = fit_array(grad, value, node)
+        if var.op is None or not var.requires_grad:
+            arrive(var, grad, grad is not g, node, g)
+        else:
+            sofar = var.cotangent
+            var.cotangent = grad if sofar is None else plus(var, sofar, grad, grad is not g)
+    for leaf in unsure:
+        check(leaves[leaf])
 
 
-def _add_up(cotangents: dict[Tensor, Any], var: Tensor, grad: Any, owned: set[Tensor]) -> None:
-    """Add a further contribution: from the second on, in place."""
-    sofar = cotangents[var]
-    if var in owned:
-        _add(sofar, grad, sofar)
-        return
-    host = type(sofar) in HOST_TYPES and type(grad) in HOST_TYPES
-    cotangents[var] = total = _add(sofar, grad) if host else OPS.add(sofar, grad)
-    if type(total) is _ndarray:
+def _pour(g: Any, node: Tensor, leaves: dict[Tensor, Any], owned: set[Tensor], unsure: set[Tensor]) -> None:
+    """Add what an op that pours sends to its first input, in an array of the walk's own."""
+    var = node.left[0] if node.right is SEVERAL else node.left
+    sofar = leaves[var] if var.op is None else var.cotangent
+    if var not in owned:
+        value = node.arrays[0]
+        sofar = np.zeros(value.shape, value.dtype) if sofar is None else np.array(sofar)
         owned.add(var)
+        if var.op is None:
+            leaves[var] = sofar
+            unsure.add(var)
+        else:
+            var.cotangent = sofar
+    node.op.pour(g, node, sofar)  # type: ignore[misc, union-attr]
 
 
 def _general(node: Tensor, g: Any) -> list[tuple[Tensor, Any]]:

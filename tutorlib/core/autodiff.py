@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from operator import attrgetter
 from typing import Any, cast
 
 import numpy as np
 
 from tutorlib.core import memory, observe
-from tutorlib.core.array_walk import NotANumber, walk_arrays
+from tutorlib.core.array_walk import NotANumber, recorded_nodes, walk_arrays
 from tutorlib.core.backend import quiet, silence, unsilence
 from tutorlib.core.collecting import collector_at_rest
 from tutorlib.core.dispatch import enable_grad
@@ -23,37 +22,18 @@ from tutorlib.core.errors import (
 )
 from tutorlib.core.graph import Symbol, Var, label
 from tutorlib.core.hold import release
+from tutorlib.core.leak import due, look
 from tutorlib.core.operators import OPS
 from tutorlib.core.parameter import Parameter
 from tutorlib.core.paths import gradient_paths
+from tutorlib.core.recorded import GENERAL
 from tutorlib.core.tensor import Tensor
 from tutorlib.core.toposort import toposort
 from tutorlib.core.walk import ARRAYS, SYMBOLS, TENSORS, dependents, seed_of, walk
 
-_seq = attrgetter("seq")
-
 
 def _requires_grad(var: Any) -> bool:
     return isinstance(var, Tensor) and var.requires_grad
-
-
-def recorded_nodes(roots: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
-    """The recorded nodes below ``roots`` that require a gradient, each before those it uses; and such leaves."""
-    nodes = [root for root in dict.fromkeys(roots) if root.requires_grad and root.op is not None]
-    leaves = [root for root in dict.fromkeys(roots) if root.requires_grad and root.op is None]
-    seen = {*nodes, *leaves}
-    see, keep = seen.add, nodes.append
-    # The list grows while it is read: each node appends those of its inputs that nobody has seen.
-    for node in nodes:
-        for var in node.inputs:
-            if (type(var) is Tensor or isinstance(var, Tensor)) and var.requires_grad and var not in seen:
-                see(var)
-                if var.op is None:
-                    leaves.append(var)
-                else:
-                    keep(var)
-    nodes.sort(key=_seq, reverse=True)
-    return nodes, leaves
 
 
 # ---- Tensor.backward ----
@@ -62,6 +42,12 @@ def recorded_nodes(roots: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]
 # only, and only a small one, so that a training loop holds no second set of activations.
 _KEEP_NODES, _KEEP_BYTES = 5_000, 4_000_000
 _used_up: list[Tensor] = []
+# Whether a graph that was kept may hold cotangents of an earlier pass.
+_some_remember = False
+# From how many bytes a node on it pays to write over an array rather than to make another; how many nodes' bytes are
+# looked at.
+_LARGE = 1 << 15
+_LOOKED_AT = 64
 _last_cost: weakref.ref[Tensor] | None = None
 
 
@@ -73,8 +59,7 @@ def last_cost() -> Tensor | None:
 def release_graph() -> None:
     """Let go of the last graph that a backward pass has used up (kept until now so that it could be drawn)."""
     for node in _used_up:
-        node.inputs = ()
-        node.cotangent = None
+        node.left = node.right = node.cotangent = None
     _used_up.clear()
 
 
@@ -87,48 +72,84 @@ def run_backward(root: Tensor, gradient: Any, retain_graph: bool, create_graph: 
             else f"a value of dtype {root.dtype} has no gradient",
             fix="make the leaf with tl.tensor(value, requires_grad=True), and compute outside tl.no_grad()",
         )
-    global _last_cost
+    global _last_cost, _some_remember
     seed = seed_of(root, gradient, "backward()")
-    release_graph()
+    if _used_up:
+        release_graph()
     _last_cost = weakref.ref(root)
     order, leaves = recorded_nodes([root])
+    if root.seq >= due[0]:
+        look(root.seq)
     retain = retain_graph or create_graph
-    size = sum([node._data.nbytes for node in order])
+    size = _size(order)
     if size >= memory.LARGE:
         memory.keep()
     remember = retain or (len(order) <= _KEEP_NODES and size <= _KEEP_BYTES)
-    hooked = {id(node): _calling(node) for node in order if node.hooks}
-    cotangents: dict[Tensor, Any] | None = None
+    hooked = {id(node): _calling(node) for node in order if node.hooks} if Tensor.some_have_hooks else None
+    found = None
     if not (create_graph or hooked or (observe.observers and observe.watching("on_vjp"))):
-        cotangents = {root: seed}
-        token = silence()
-        try:
-            walk_arrays(order, cotangents, leaves, remember)
-        except NotANumber:
-            cotangents = None
-        finally:
-            unsilence(token)
-    if cotangents is None:
+        found = _walked(root, seed, order, leaves, remember, size)
+    if found is None:
         by_id: dict[int, Any] = {id(root): Tensor(seed) if create_graph else seed}
         with enable_grad() if create_graph else quiet():
             walk(TENSORS if create_graph else ARRAYS, order, by_id, _requires_grad, remember=remember, arrive=hooked)
-        cotangents = {leaf: by_id[id(leaf)] for leaf in leaves if id(leaf) in by_id}
-    for leaf in leaves:
-        grad = cotangents.get(leaf)
+        found = {leaf: by_id.get(id(leaf)) for leaf in leaves}
+    for leaf, grad in found.items():
         if grad is None:
             # Reached only through ops of slope zero (sign, x ** 0): a gradient of zero, not none.
             grad = OPS.zeros_like(leaf._data)
-        _accumulate(leaf, _calling(leaf)(grad) if leaf.hooks else grad)
+        if leaf.hooks:
+            grad = _calling(leaf)(grad)
+        if leaf._grad is None and type(grad) is np.ndarray:
+            leaf._grad = grad
+        else:
+            _accumulate(leaf, grad)
     if observe.observers:
-        observe.tell("on_gradient", root, [(leaf, leaf._grad) for leaf in reversed(leaves)])
-    if not retain:
-        release(order)
+        observe.tell("on_gradient", root, [(leaf, leaf._grad) for leaf in reversed(found)])
+    if retain:
+        _some_remember = True
+        return
+    release(order)
+    for node in order:
+        node.left_array = node.right_array = node.kept = None
+        node.route = GENERAL
+    if remember:
+        _used_up.extend(order)
+    else:
         for node in order:
-            node.arrays = None
-            if not remember:
-                node.inputs = ()
-        if remember:
-            _used_up.extend(order)
+            node.left = node.right = None
+
+
+def _size(order: list[Tensor]) -> int:
+    """The bytes that nodes hold, about: the values of a few of them, if they are many."""
+    every = 1 + len(order) // _LOOKED_AT
+    return every * sum([node._data.nbytes for node in order[::every]])
+
+
+def _walked(
+    root: Tensor, seed: Any, order: list[Tensor], leaves: dict[Tensor, Any], remember: bool, size: int
+) -> dict[Tensor, Any] | None:
+    """The gradients of ``leaves`` by the quick walk; None where it gives up."""
+    if _some_remember:
+        for node in order:
+            node.cotangent = None
+    if root.op is None:
+        leaves[root] = seed
+    else:
+        root.cotangent = seed
+    done = False
+    token = silence()
+    try:
+        walk_arrays(order, leaves, remember, size > _LARGE * len(order))
+        done = True
+    except NotANumber:
+        return None
+    finally:
+        unsilence(token)
+        if not done:
+            for node in order:
+                node.cotangent = None
+    return leaves
 
 
 def _accumulate(tensor: Tensor, grad: Any) -> None:

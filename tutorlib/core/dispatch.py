@@ -18,16 +18,27 @@ from tutorlib.core.building import FORWARD, Meta, building
 from tutorlib.core.errors import DTypeError, ModeMixError, OutOfBoundsError, ShapeError, TutorlibError, note_source
 from tutorlib.core.graph import Constant, Input, Node, Op, Shared, Symbol, Var, aval_of
 from tutorlib.core.hold import hold
-from tutorlib.core.leak import BETWEEN_LOOKS, look
+from tutorlib.core.leak import due, look
 from tutorlib.core.observe import observers, tell
 from tutorlib.core.parameter import Parameter
-from tutorlib.core.source import mark, theirs
+from tutorlib.core.recorded import (
+    ALL_FITTED,
+    BOTH_FITTED,
+    GENERAL,
+    LEFT,
+    LEFT_FITTED,
+    NOWHERE,
+    POURED,
+    RIGHT_FITTED,
+    SEVERAL,
+)
+from tutorlib.core.source import mark, ours, theirs
 from tutorlib.core.tensor import Tensor
 
 # What a thread is doing: see Building.
 state = building
 Tensor.recording = staticmethod(lambda: state.recording)
-next_seq = count(1).__next__
+counter = count(1)
 _new = Tensor.__new__
 _getframe = sys._getframe
 _ndarray = np.ndarray
@@ -101,9 +112,13 @@ def apply(op: Op, *args: Any, **attrs: Any) -> Any:
     now = building.now
     if dynamic and now.static:
         return build(op, args, attrs)
+    kept = None
     token = silence()
     try:
-        data = op.on_numpy(*arrays, **attrs)
+        if needs and op.keeping is not None and now.recording:
+            data, kept = op.keeping(*arrays, **attrs)
+        else:
+            data = op.on_numpy(*arrays, **attrs)
     except (ValueError, TypeError, IndexError) as error:
         raise explained(op, arrays, attrs, error).of(args) from None
     finally:
@@ -114,7 +129,7 @@ def apply(op: Op, *args: Any, **attrs: Any) -> Any:
         data = np.asarray(data)
     if not in_graph or not now.recording:
         return unrecorded(data)
-    result = record(op, args, arrays, attrs, data, needs, now.meta)
+    result = record(op, args, arrays, attrs, data, needs, now.meta, 2, kept)
     if foreign:
         hold(result, [arg for arg in args if type(arg) is _ndarray])
     return result
@@ -216,11 +231,11 @@ def unrecorded(data: Any) -> Tensor:
     result = _new(Tensor)
     result._data = data
     result.requires_grad = False
-    result.op = result.place = result.name = result._grad = result.cotangent = result.hooks = None
-    result.inputs = result.arrays = ()
+    result.op = result.left = result.right = result.left_array = result.right_array = result.code = result.kept = None
+    result.name = result._grad = result.cotangent = result.hooks = result.mark = None
     result.attrs = _NO_ATTRS
     result.meta = FORWARD
-    result.seq = 0
+    result.route = result.seq = result.instruction = 0
     return result
 
 
@@ -236,29 +251,58 @@ def record(
     needs: bool,
     meta: Meta,
     depth: int = 2,
+    kept: Any = None,
 ) -> Tensor:
     """``data``, computed by ``op`` from ``arrays``, the values of ``inputs``, as a node of the graph.
 
-    ``needs`` says whether some input requires a gradient; ``depth`` is how far up the stack the learner may be.
+    ``needs`` says whether some input requires a gradient; ``depth`` is how far up the stack the learner may be;
+    ``kept`` is what the op left for its rule on arrays.
     """
     result = _new(Tensor)
     result._data = data
-    result.requires_grad = needs and op.vjp is not None and data.dtype.kind == "f"
+    result.requires_grad = needs = needs and op.vjp is not None and data.dtype.kind == "f"
     result.op = op
-    result.inputs = inputs
-    result.arrays = arrays
+    if len(inputs) == 1:
+        result.left, result.left_array = inputs[0], arrays[0]
+        result.right = result.right_array = None
+    elif len(inputs) == 2:
+        result.left, result.right = inputs
+        result.left_array, result.right_array = arrays
+    else:
+        result.left, result.right = inputs, SEVERAL
+        result.left_array, result.right_array = arrays, None
+    result.route = _route(op, inputs, data) if needs else NOWHERE
     result.attrs = attrs
     result.meta = meta
     frame = _getframe(depth)
     code = frame.f_code
-    result.place = (code, frame.f_lasti) if code is theirs[0] else mark(depth + 1)
-    result.name = result._grad = result.cotangent = result.hooks = None
-    result.seq = seq = next_seq()
-    if not seq & BETWEEN_LOOKS:
-        look()
+    if code is theirs[0] or ours.get(code.co_filename) is False:
+        result.code, result.instruction = code, frame.f_lasti
+    else:
+        result.place = mark(depth + 1)
+    result.name = result._grad = result.cotangent = result.hooks = result.mark = None
+    result.kept = kept
+    result.seq = seq = next(counter)
+    if seq >= due[0]:
+        look(seq)
     if observers:
         tell("on_node", result)
     return result
+
+
+def _route(op: Op, inputs: tuple[Any, ...], data: Any) -> int:
+    """Where the gradient walk is to send a cotangent of the result."""
+    rules = op.on_arrays
+    if rules is None or type(data) is not _ndarray:
+        return GENERAL
+    if len(rules) < 2:
+        return LEFT if rules else POURED
+    if len(inputs) > 2:
+        return ALL_FITTED
+    left, right = inputs
+    if not (isinstance(left, Tensor) and left.requires_grad):
+        return RIGHT_FITTED
+    return BOTH_FITTED if isinstance(right, Tensor) and right.requires_grad else LEFT_FITTED
 
 
 def as_symbol(value: Any, op: str | None = None) -> Symbol:

@@ -37,6 +37,8 @@ class Op:
     Where speed counts, ``on_arrays`` holds the rules of ``vjp`` once more for NumPy arrays alone: a tuple of
     ``(g, node) -> cotangent`` or PASS, see ``array_walk``. They need not keep 0 · inf from being NaN. With an empty
     tuple goes ``pour(g, node, total)``: it adds the cotangent of the first input, which alone gets one, to ``total``.
+    ``keeping(*arrays, **attrs) -> (result, kept)`` is the forward computation on NumPy arrays that also returns what
+    such a rule can use again: it finds it as ``node.kept``, or None where the result came another way.
     """
 
     def __init__(
@@ -61,12 +63,27 @@ class Op:
         self.flags = frozenset(flags)
         self.ufunc = ufunc
         self.__doc__ = doc
-        self.on_arrays: tuple[Any, ...] | None = None
+        self._on_arrays: tuple[Any, ...] | None = None
+        self.to_left: Any = None
+        self.to_right: Any = None
         self.pour: Callable[[Any, Any, Any], None] | None = None
+        self.keeping: Callable[..., tuple[Any, Any]] | None = None
+        # Whether its rules on arrays give NaN exactly where those of ``vjp`` do: neither guards 0 · inf.
+        self.guards_nothing = False
         # Whether no rule asks what its cotangent is: then a NaN in one element has no say in what becomes of others.
         self.pulls_blindly = False
         self._bound: dict[int, Callable[..., Any]] = {}
         self.on_numpy = self.on(np)
+
+    @property
+    def on_arrays(self) -> tuple[Any, ...] | None:
+        """The rules on NumPy arrays, where the op has any."""
+        return self._on_arrays
+
+    @on_arrays.setter
+    def on_arrays(self, rules: tuple[Any, ...]) -> None:
+        self._on_arrays = rules
+        self.to_left, self.to_right = (*rules, None, None)[:2]
 
     def on(self, xp: Any) -> Callable[..., Any]:
         """The forward computation bound to array module ``xp``: a function of arrays and attributes."""

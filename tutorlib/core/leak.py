@@ -6,12 +6,14 @@ import gc
 import warnings
 from collections import Counter
 
-from tutorlib.core.source import Mark, resolve
+from tutorlib.core.source import Mark, SourceLine, resolve
 from tutorlib.core.tensor import Tensor
 
-# Look whenever the number of a new node has none of these bits; so many living ones are more than one model's graph.
-BETWEEN_LOOKS = (1 << 18) - 1
+# Look at every so many nodes; so many living ones are more than one model's graph.
+BETWEEN_LOOKS = 1 << 18
 TOO_MANY = 200_000
+# The number of the node at which to look next.
+due = [BETWEEN_LOOKS]
 _said = False
 
 
@@ -19,12 +21,15 @@ class GraphMemoryWarning(UserWarning):
     """Recorded graphs are piling up in memory."""
 
 
-def look() -> None:
-    """Count the recorded nodes that are alive, and warn once if they are more than a training loop should hold."""
+def look(seq: int) -> None:
+    """Count the recorded nodes that are alive, and warn once if they are more than a training loop should hold.
+
+    ``seq`` is the number of the newest node."""
     global _said
+    due[0] = seq + BETWEEN_LOOKS
     if _said:
         return
-    alive: Counter[Mark | None] = Counter()
+    alive: Counter[Mark | SourceLine | None] = Counter()
     for thing in gc.get_objects():
         if type(thing) is Tensor and thing.op is not None and thing.arrays is not None:
             alive[thing.place] += 1

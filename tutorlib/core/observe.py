@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tutorlib.core.building import WATCHED, unusual
+
 
 class Observer:
     """Base of everything that watches the engine: override what you need.
@@ -60,20 +62,29 @@ class Observer:
 observers: list[weakref.ref[Observer]] = []
 
 
+def _tell_ops() -> None:
+    """Have ops ask for observers while there are any."""
+    if (observers != []) != (WATCHED in unusual):
+        (unusual.append if observers else unusual.remove)(WATCHED)
+
+
 def add_observer(observer: Observer) -> None:
     """Call ``observer`` from now on, for as long as somebody else keeps it alive."""
     if all(ref() is not observer for ref in observers):
         observers.append(weakref.ref(observer, _forget))
+        _tell_ops()
 
 
 def _forget(ref: weakref.ref[Observer]) -> None:
     if ref in observers:
         observers.remove(ref)
+        _tell_ops()
 
 
 def remove_observer(observer: Observer) -> None:
     """Stop calling ``observer``; nothing happens if it is not subscribed."""
     observers[:] = [ref for ref in observers if ref() is not observer]
+    _tell_ops()
 
 
 @contextmanager

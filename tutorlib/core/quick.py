@@ -9,24 +9,25 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextvars import copy_context
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tutorlib.core.backend import silence
 from tutorlib.core.building import FORWARD, building, unusual
-from tutorlib.core.dispatch import apply, next_seq, record, unrecorded
+from tutorlib.core.dispatch import apply, counter, record, unrecorded
 from tutorlib.core.graph import Op
-from tutorlib.core.leak import BETWEEN_LOOKS, look
 from tutorlib.core.observe import observers
-from tutorlib.core.source import mark, theirs
+from tutorlib.core.operators import OPS
+from tutorlib.core.recorded import BOTH_FITTED, LEFT, LEFT_FITTED, NOWHERE, RIGHT_FITTED
+from tutorlib.core.source import mark, ours, theirs
 from tutorlib.core.tensor import Tensor
 
 _ndarray = np.ndarray
 _array = np.array
 _new = Tensor.__new__
 _getframe = sys._getframe
-_SIMPLE = (_ndarray, float, int)
 _NO_ATTRS: dict[str, Any] = {}
 
 # A context in which NumPy's floating-point warnings are off: entering it costs a third of switching them off and on.
@@ -55,67 +56,81 @@ def constant(number: float, dtype: np.dtype[Any]) -> Any:
     return array
 
 
-def binary(op: Op, compute: Callable[[Any, Any], Any] | None = None) -> tuple[Any, Any]:
-    """The methods for ``tensor OP other`` and ``other OP tensor``. ``compute`` is the op's ufunc, or a quicker way."""
+def binary(op: Op, compute: Callable[[Any, Any], Any] | None = None, general: Any = None) -> tuple[Any, Any]:
+    """The methods for ``tensor OP other`` and ``other OP tensor``.
+
+    ``compute`` is the op's ufunc, or a quicker way. ``general``: what to call where this is not the plain case, if it
+    is not ``op``; numbers then come to ``compute`` as they are.
+    """
     function = compute or op.on_numpy
+    numbers = general is None
+    general = general or partial(apply, op)
 
     def method(x: Any, y: Any) -> Any:
-        if observers or (unusual and not building.now.simple):
-            return apply(op, x, y)
         a = x._data
-        if type(a) is not _ndarray:
-            return apply(op, x, y)
+        if type(a) is not _ndarray or (unusual and (observers or not building.now.simple)):
+            return general(x, y)
         kind = type(y)
         try:
             if kind is Tensor:
                 b = y._data
-                if type(b) is not _ndarray:
-                    return apply(op, x, y)
                 data = _quietly(function, a, b)
-                needs = x.requires_grad or y.requires_grad
-                in_graph = needs or x.op is not None or y.op is not None
+                if x.requires_grad:
+                    route = BOTH_FITTED if y.requires_grad else LEFT_FITTED
+                elif y.requires_grad:
+                    route = RIGHT_FITTED
+                else:
+                    route = NOWHERE
+                in_graph = route or x.op is not None or y.op is not None
             elif kind is float or kind is int:
-                b = constant(y, a.dtype)
+                b = constant(y, a.dtype) if numbers else y
                 data = _quietly(function, a, b)
-                needs = x.requires_grad
-                in_graph = needs or x.op is not None
+                route = LEFT if x.requires_grad else NOWHERE
+                in_graph = route or x.op is not None
             else:
-                return apply(op, x, y)
+                return general(x, y)
         except Exception:
-            return apply(op, x, y)
+            return general(x, y)
         if type(data) is not _ndarray:
+            if kind is Tensor and type(b) is not _ndarray:
+                return general(x, y)
             data = _array(data)
         if not in_graph or (unusual and not building.now.recording):
             return unrecorded(data)
         # The lines of dispatch.record, but for what is known here.
         result = _new(Tensor)
         result._data = data
-        result.requires_grad = needs
+        result.requires_grad = route is not NOWHERE
         result.op = op
-        result.inputs = (x, y)
-        result.arrays = (a, b)
+        result.left = x
+        result.right = y
+        result.left_array = a
+        result.right_array = b
+        result.route = route
         result.attrs = _NO_ATTRS
         result.meta = FORWARD
         frame = _getframe(1)
         code = frame.f_code
-        result.place = (code, frame.f_lasti) if code is theirs[0] else mark(2)
-        result.name = result._grad = result.cotangent = result.hooks = None
-        result.seq = seq = next_seq()
-        if not seq & BETWEEN_LOOKS:
-            look()
+        if code is theirs[0] or ours.get(code.co_filename) is False:
+            result.code = code
+            result.instruction = frame.f_lasti
+        else:
+            result.place = mark(2)
+        result.name = result._grad = result.cotangent = result.hooks = result.kept = result.mark = None
+        result.seq = next(counter)
         return result
 
     def reflected(y: Any, x: Any) -> Any:
         a = y._data
         if (type(x) is not float and type(x) is not int) or type(a) is not _ndarray:
-            return apply(op, x, y)
-        if observers or (unusual and not building.now.simple):
-            return apply(op, x, y)
+            return general(x, y)
+        if unusual and (observers or not building.now.simple):
+            return general(x, y)
         try:
-            b = constant(x, a.dtype)
+            b = constant(x, a.dtype) if numbers else x
             data = _quietly(function, b, a)
         except Exception:
-            return apply(op, x, y)
+            return general(x, y)
         if type(data) is not _ndarray:
             data = _array(data)
         if (not y.requires_grad and y.op is None) or (unusual and not building.now.recording):
@@ -125,9 +140,58 @@ def binary(op: Op, compute: Callable[[Any, Any], Any] | None = None) -> tuple[An
     return method, reflected
 
 
+def unary(op: Op) -> Callable[[Any], Any]:
+    """``op``, of one operand and without attributes, as a plain function: that is called in a third of the time."""
+    function = op.on_numpy
+
+    def call(x: Any) -> Any:
+        if type(x) is not Tensor or (unusual and (observers or not building.now.simple)):
+            return apply(op, x)
+        a = x._data
+        if type(a) is not _ndarray:
+            return apply(op, x)
+        try:
+            data = _quietly(function, a)
+        except Exception:
+            return apply(op, x)
+        if type(data) is not _ndarray:
+            data = _array(data)
+        needs = x.requires_grad
+        if (not needs and x.op is None) or (unusual and not building.now.recording):
+            return unrecorded(data)
+        if not needs or op.to_left is None:
+            return record(op, (x,), (a,), _NO_ATTRS, data, needs, FORWARD)
+        # The lines of dispatch.record, but for what is known here.
+        result = _new(Tensor)
+        result._data = data
+        result.requires_grad = True
+        result.op = op
+        result.left = x
+        result.left_array = a
+        result.right = result.right_array = None
+        result.route = LEFT
+        result.attrs = _NO_ATTRS
+        result.meta = FORWARD
+        frame = _getframe(1)
+        code = frame.f_code
+        if code is theirs[0] or ours.get(code.co_filename) is False:
+            result.code = code
+            result.instruction = frame.f_lasti
+        else:
+            result.place = mark(2)
+        result.name = result._grad = result.cotangent = result.hooks = result.kept = result.mark = None
+        result.seq = next(counter)
+        return result
+
+    call.__name__ = call.__qualname__ = op.name
+    call.__doc__ = op.__doc__
+    call.op = op  # type: ignore[attr-defined]
+    return call
+
+
 def of_one(op: Op, x: Any, attrs: dict[str, Any]) -> Any:
     """``op(x, **attrs)`` for an op of one operand, from a function that a learner calls."""
-    if type(x) is not Tensor or observers or (unusual and not building.now.simple):
+    if type(x) is not Tensor or (unusual and (observers or not building.now.simple)):
         return apply(op, x, **attrs)
     a = x._data
     if type(a) is not _ndarray:
@@ -144,42 +208,42 @@ def of_one(op: Op, x: Any, attrs: dict[str, Any]) -> Any:
     return record(op, (x,), (a,), attrs, data, needs, FORWARD, 3)
 
 
-class Unary(Op):
-    """An elementwise op of one operand."""
+# ---- in place ----
 
-    def __call__(self, x: Any, **attrs: Any) -> Any:
-        if attrs or type(x) is not Tensor or observers or (unusual and not building.now.simple):
-            return apply(self, x, **attrs)
-        a = x._data
-        if type(a) is not _ndarray:
-            return apply(self, x)
-        try:
-            data = _quietly(self.on_numpy, a)
-        except Exception:
-            return apply(self, x)
-        if type(data) is not _ndarray:
-            data = _array(data)
-        needs = x.requires_grad
-        if (not needs and x.op is None) or (unusual and not building.now.recording):
-            return unrecorded(data)
-        return record(self, (x,), (a,), _NO_ATTRS, data, needs, FORWARD)
+_SIMPLE = (_ndarray, float, int)
+_references = getattr(sys, "getrefcount", lambda _: sys.maxsize)
+
+
+def _references_of_one_held(tensor: Any) -> int:
+    return _references(tensor._data)
+
+
+# What ``_references_of_one_held`` says of an array that only its tensor holds: it differs between Pythons.
+_ALONE = _references_of_one_held(unrecorded(_array(0.0)))
 
 
 def in_place(op: Op, symbol: str) -> Callable[[Any, Any], Any]:
-    """The method for ``tensor OP= other``."""
+    """The method for ``tensor OP= other``.
+
+    The array itself is written over where nobody else can see it: no graph, no view and no learner's variable. Else the
+    tensor gets another array, and whoever holds the old one keeps its value.
+    """
     ufunc = op.on_numpy
 
     def method(x: Any, y: Any) -> Any:
-        a = x._data
         b = y._data if type(y) is Tensor else y
         recording = not unusual or building.now.recording
         if (
-            type(a) is _ndarray
+            type(x._data) is _ndarray
             and type(b) in _SIMPLE
             and x.op is None
             and not (recording and (x.requires_grad or (b is not y and y.requires_grad)))
         ):
             try:
+                if not observers and _references_of_one_held(x) == _ALONE and x._data.base is None:
+                    _quietly(ufunc, x._data, b, x._data)
+                    return x
+                a = x._data
                 data = _quietly(ufunc, a, b)
             except Exception:
                 return x._in_place(symbol, y)
@@ -196,6 +260,12 @@ def _product(a: Any, b: Any) -> Any:
     return a.dot(b) if a.ndim == b.ndim == 2 else np.matmul(a, b)
 
 
+def _power(compute: Any, a: Any, b: Any) -> Any:
+    if type(b) is int and b < 0:
+        raise ValueError("the function that learners call makes a float of it")
+    return compute(a, b)
+
+
 def method(function: Callable[..., Any], name: str) -> None:
     """Make ``function`` the method of that name itself, where the general one would only call it."""
     if hasattr(Tensor, name):
@@ -206,8 +276,14 @@ def install(ops: Any) -> None:
     """Give tensors these methods. ``ops`` holds the op table by name."""
     for name, word, symbol in (("add", "add", "+"), ("sub", "sub", "-"), ("mul", "mul", "*"), ("div", "truediv", "/")):
         op = ops[name]
-        method, reflected = binary(op)
-        setattr(Tensor, f"__{word}__", method)
+        forward, reflected = binary(op)
+        setattr(Tensor, f"__{word}__", forward)
         setattr(Tensor, f"__r{word}__", reflected)
         setattr(Tensor, f"__i{word}__", in_place(op, symbol))
     Tensor.__matmul__, Tensor.__rmatmul__ = binary(ops["matmul"], _product)  # type: ignore[method-assign]
+    power = binary(ops["pow"], partial(_power, ops["pow"].on_numpy), OPS.pow)
+    Tensor.__pow__, Tensor.__rpow__ = power  # type: ignore[method-assign]
+    Tensor.__neg__ = OPS.neg  # type: ignore[method-assign]
+    for name, function in vars(OPS).items():
+        if hasattr(function, "op"):
+            method(function, name)

@@ -9,9 +9,10 @@ from functools import lru_cache
 from types import CodeType, FrameType
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-# By name of file: the hash of a text is kept, that of a code object is worked out anew each time.
-_ours: dict[str, bool] = {}
-# The code last found not to be ours: most often the next is the same, and a caller may look here before ``mark``.
+# By name of file, whether it is of this package: the hash of a text is kept, that of a code object is worked out anew
+# each time. A caller may look here, and at ``theirs``, before it calls ``mark``.
+ours: dict[str, bool] = {}
+# The code last found not to be ours: most often the next is the same.
 theirs: list[CodeType | None] = [None]
 _getframe = sys._getframe
 
@@ -19,8 +20,8 @@ Mark = tuple[CodeType, int]
 
 
 def _is_ours(filename: str) -> bool:
-    ours = _ours[filename] = filename.startswith(_PACKAGE)
-    return ours
+    answer = ours[filename] = filename.startswith(_PACKAGE)
+    return answer
 
 
 def mark(depth: int = 1) -> Mark | None:
@@ -28,8 +29,8 @@ def mark(depth: int = 1) -> Mark | None:
     frame: FrameType | None = _getframe(depth)
     while frame is not None:
         code = frame.f_code
-        ours = _ours.get(code.co_filename)
-        if not (_is_ours(code.co_filename) if ours is None else ours):
+        known = ours.get(code.co_filename)
+        if not (_is_ours(code.co_filename) if known is None else known):
             theirs[0] = code
             return code, frame.f_lasti
         frame = frame.f_back

@@ -11,7 +11,6 @@ from tutorlib.core import observe
 from tutorlib.core.aval import AVal
 from tutorlib.core.backend import Array, Device, device_of, is_array, put, to_host
 from tutorlib.core.backend import device as find_device
-from tutorlib.core.building import FORWARD
 from tutorlib.core.errors import (
     DisconnectedError,
     DTypeError,
@@ -21,12 +20,12 @@ from tutorlib.core.errors import (
     StaleValueError,
     shape_text,
 )
-from tutorlib.core.graph import NodeView, Op, Var
+from tutorlib.core.graph import Var
 from tutorlib.core.operators import OPS
-from tutorlib.core.source import Mark
+from tutorlib.core.recorded import Recorded
 
 
-class Tensor(NodeView, Var):
+class Tensor(Recorded, Var):
     """A value of the dynamic mode, made by ``tl.tensor`` or by an op on tensors.
 
     Attributes: ``data`` (the array, read-only), ``requires_grad``, ``grad`` (a Tensor or None),
@@ -34,31 +33,10 @@ class Tensor(NodeView, Var):
     inputs had when it was recorded, so a later write to an input cannot falsify a gradient.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "_data",
-        "_grad",
-        "arrays",
-        "attrs",
-        "cotangent",
-        "hooks",
-        "inputs",
-        "meta",
-        "name",
-        "op",
-        "place",
-        "requires_grad",
-        "seq",
-    )
+    __slots__ = ("__weakref__", "_data", "_grad", "hooks", "name", "requires_grad")
 
     _data: Array
-    op: Op | None
-    inputs: tuple[Any, ...]
-    arrays: Any
-    attrs: dict[str, Any]
-    place: Mark | None
     requires_grad: bool
-    seq: int
 
     def __init__(self, data: Array, requires_grad: bool = False, name: str | None = None) -> None:
         self._start(requires_grad, name)
@@ -68,15 +46,8 @@ class Tensor(NodeView, Var):
         self.requires_grad = requires_grad
         self.name = name
         self._grad: Any = None
-        self.cotangent: Any = None
         self.hooks: Any = None
-        self.op = None
-        self.inputs = ()
-        self.arrays = ()
-        self.attrs = {}
-        self.place = None
-        self.meta = FORWARD
-        self.seq = 0
+        self._start_leaf()
 
     @property
     def data(self) -> Array:
@@ -173,6 +144,8 @@ class Tensor(NodeView, Var):
         """
         Tensor.run_backward(self, gradient, retain_graph, create_graph)
 
+    # Whether a hook was ever registered: else nobody need look for one.
+    some_have_hooks: ClassVar[bool] = False
     # Set by the autodiff module.
     run_backward: ClassVar[Any]
     run_retain_grad: ClassVar[Any]
@@ -190,6 +163,7 @@ class Tensor(NodeView, Var):
         """
         if not self.requires_grad:
             raise DisconnectedError("this tensor gets no gradient", fix="make it with requires_grad=True")
+        Tensor.some_have_hooks = True
         if self.hooks is None:
             self.hooks = {}
         key = object()

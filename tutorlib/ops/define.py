@@ -14,7 +14,7 @@ from tutorlib.core.backend import quiet
 from tutorlib.core.errors import DTypeError, ShapeError, TutorlibError
 from tutorlib.core.graph import Op
 from tutorlib.core.operators import OPS
-from tutorlib.core.quick import Unary
+from tutorlib.core.quick import unary
 
 TABLE: dict[str, Op] = {}
 
@@ -34,7 +34,8 @@ def public(function: Callable[..., Any], name: str | None = None) -> Callable[..
     function has.
     """
     name = name or function.__name__
-    if not isinstance(vars(OPS).get(name), Op | None):
+    there = vars(OPS).get(name)
+    if not isinstance(getattr(there, "op", there), Op | None):
         raise TutorlibError(f"another function is called tl.{name} already")
     setattr(OPS, name, function)
     return function
@@ -68,8 +69,7 @@ def elementwise(
     doc: str = "",
 ) -> Op:
     """A row for an op that works element by element with broadcasting; its shape rule and dtype rule follow."""
-    kind = Unary if type(vjp) is tuple and len(vjp) == 1 else Op
-    op = kind(name, forward, None, vjp, c=c, flags={"elementwise", *flags}, ufunc=ufunc, doc=doc)
+    op = Op(name, forward, None, vjp, c=c, flags={"elementwise", *flags}, ufunc=ufunc, doc=doc)
 
     @lru_cache(maxsize=1024)
     def plain(*avals: AVal) -> AVal:
@@ -83,7 +83,10 @@ def elementwise(
         return AVal(shape, result_dtype(op, avals, **attrs), all([a.weak for a in avals]))
 
     op.infer = infer
-    public(op, name)
+    if type(vjp) is tuple and len(vjp) == 1:
+        public(unary(op), name)
+    else:
+        public(op, name)
     return register(op)
 
 

@@ -1,0 +1,92 @@
+"""What a result of the dynamic mode keeps of its making: the part of a Tensor that is a node of the graph.
+
+One object holds it all, without tuples of its own: millions of nodes may live, and the garbage collector would have to
+look through every tuple again and again. ``inputs``, ``arrays`` and ``place`` are put together when somebody asks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tutorlib.core.building import FORWARD
+from tutorlib.core.graph import NodeView, Op
+from tutorlib.core.source import Mark, SourceLine
+
+# In ``right``: the inputs are more than two, and ``left`` holds them all.
+SEVERAL: Any = object()
+# ``route``: where a cotangent of this result goes, see ``array_walk``. Nowhere; to the left or the right input alone by
+# its rule on arrays; so, but fitted to the input after it; to both inputs, or all, fitted; poured into the first
+# input's; or wherever the op's general rules say. (The odd ones below BOTH_FITTED go left.)
+NOWHERE, LEFT, RIGHT, LEFT_FITTED, RIGHT_FITTED, BOTH_FITTED, ALL_FITTED, POURED, GENERAL = range(9)
+
+
+class Recorded(NodeView):
+    """Attributes: ``op`` (None for a leaf), ``attrs``; the inputs as ``left`` and ``right``, and the arrays they held
+    when the op ran; ``kept``, what the op's forward pass leaves for its rule; ``seq``, a number that grows with every
+    result; ``mark``, the last walk that met it; ``cotangent``, its gradient in the last backward pass."""
+
+    __slots__ = (
+        "attrs",
+        "code",
+        "cotangent",
+        "instruction",
+        "kept",
+        "left",
+        "left_array",
+        "mark",
+        "meta",
+        "op",
+        "right",
+        "right_array",
+        "route",
+        "seq",
+    )
+
+    op: Op | None
+    attrs: dict[str, Any]
+    code: Any
+    cotangent: Any
+    instruction: int
+    kept: Any
+    left: Any
+    left_array: Any
+    mark: Any
+    right: Any
+    right_array: Any
+    route: int
+    seq: int
+
+    def _start_leaf(self) -> None:
+        self.op = self.left = self.right = self.left_array = self.right_array = None
+        self.code = self.cotangent = self.kept = self.mark = None
+        self.instruction = self.seq = 0
+        self.route = NOWHERE
+        self.attrs = {}
+        self.meta = FORWARD
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The operands of the op that made this result; none for a leaf, or where the graph was let go."""
+        if self.right is None:
+            return () if self.left is None else (self.left,)
+        return self.left if self.right is SEVERAL else (self.left, self.right)
+
+    @property
+    def arrays(self) -> Any:
+        """The values of ``inputs`` when the op ran; None once a backward pass has used them up."""
+        if self.left_array is None:
+            return () if self.op is None else None
+        if self.right is None:
+            return (self.left_array,)
+        return self.left_array if self.right is SEVERAL else (self.left_array, self.right_array)
+
+    @property
+    def place(self) -> Mark | SourceLine | None:
+        """Where the learner made this result: a code object and the offset of an instruction, or a line of a file."""
+        if self.code is None or type(self.code) is SourceLine:
+            return self.code
+        return self.code, self.instruction
+
+    @place.setter
+    def place(self, value: Mark | SourceLine | None) -> None:
+        self.code, self.instruction = value if type(value) is tuple else (value, 0)
