@@ -46,9 +46,11 @@ def speculation(
     strict = {id(n) for n in protected if id(n.outputs[0]) in hides}
     starts = {id(n) for n in tried if id(n) not in strict}
     reached: set[int] = set()
-    for node in nodes:
-        if id(node) in starts or any([id(v) in reached for v in node.inputs]):
-            reached.update([id(v) for v in node.outputs])
+    for node in nodes if starts else ():
+        for v in node.inputs:
+            if id(v) in reached or id(node) in starts:
+                reached.update([id(out) for out in node.outputs])
+                break
     checked: dict[int, Symbol] = {}
     makers = {id(node.outputs[0]): node for node in nodes}
     for var in (*outputs, *(new for _, new in updates)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import repeat
 from operator import call as call_it
 from typing import Any
 
@@ -100,15 +101,15 @@ class Running:
                 last += [bound.call for bound in step.calls]
                 continue
             else:
-                each = [id(step.node) in self._strict] * len(step.calls)
-            for bound, strict in zip(step.calls, each, strict=True):
-                if bound.strict is None:
-                    calls.append(bound.call)
-                    strictly.append(bound.call)
+                each = repeat(id(step.node) in self._strict)
+            for bound, strict in zip(step.calls, each, strict=False):
+                call, protected = bound.call, bound.strict
+                if protected is None:
+                    protected = call
                 else:
                     tried = tried or not strict
-                    calls.append(bound.strict if strict else bound.call)
-                    strictly.append(bound.strict)
+                calls.append(protected if strict else call)
+                strictly.append(protected)
         self._calls, self._strict_calls, self._last_calls = calls, strictly, last
         self._checks = [_sum_of_squares(self.array[id(v)]) for v in self.checked] if tried else []
         self.bindings += 1

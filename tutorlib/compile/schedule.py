@@ -83,8 +83,12 @@ class Schedule(Running):
         self._likes = likes
         position = 0
         while position < len(nodes):
-            group = [nodes[position]] if in_c else groups.get(position, [nodes[position]])
-            if len(group) == 1 or not self._add_tiled(group, position):
+            group = groups.get(position) if not in_c else None
+            if group is None:
+                self._add(nodes[position], position, likes)
+                position += 1
+                continue
+            if not self._add_tiled(group, position):
                 for i, node in enumerate(group):
                     self._add(node, position + i, likes)
             position += len(group)
@@ -204,11 +208,11 @@ class Schedule(Running):
         if self._foresee(node, likes):
             return
         operands = self._operands(node)
-        outs = []
+        outs, direct = [], self.direct
         for var in node.outputs:
             key = id(var)
-            if key in self.direct:
-                out = self._operand(self.direct[key])
+            if key in direct:
+                out = self._operand(direct[key])
             else:
                 out = self.buffers.take(node, var, operands, likes[key], position)
             self.array[key] = out
@@ -246,21 +250,21 @@ class Schedule(Running):
         return True
 
     def _after_forward(self, step: Step, operands: Sequence[Any]) -> list[Bound] | None:
-        """The calls of a gradient that uses what its forward op, which runs before it, has left."""
-        if step.node.op.name != "cross_entropy_back":
-            return None
+        """The calls of the gradient of cross-entropy that uses what its forward op, which runs before it, has left."""
         shares = self._kept.get(_what_is_kept(step.node))
         return cross_entropy_back_after(operands, step.outs[0], shares) if shares is not None else None
 
     def _bind(self, step: Step, operands: Sequence[Any] | None = None) -> None:
-        operands = operands if operands is not None else self._operands(step.node)
+        node = step.node
+        operands = operands if operands is not None else self._operands(node)
         self._lent_scratch = None
-        if step.node.op.nout == 1:
-            step.calls = self._after_forward(step, operands) or lowered(step.node, operands, step.outs[0], self.scratch)
+        if node.op.nout == 1:
+            after = self._after_forward(step, operands) if node.op.name == "cross_entropy_back" else None
+            step.calls = after or lowered(node, operands, step.outs[0], self.scratch)
             if step.calls and step.calls[0].kept is not None and not self._in_c:
-                self._kept[_what_is_kept(step.node)] = step.calls[0].kept
+                self._kept[_what_is_kept(node)] = step.calls[0].kept
         else:
-            step.calls = several(step.node, operands, step.outs)
+            step.calls = several(node, operands, step.outs)
         step.tmp = self._lent_scratch
 
 
