@@ -52,6 +52,7 @@ from tutorlib.compile.lower_rows import (
     lower_softmax,
 )
 from tutorlib.compile.lower_safe import protected
+from tutorlib.compile.lower_side_by_side import lower_each, lower_scaled
 from tutorlib.core.graph import Node, Op
 from tutorlib.ops.define import normalized_axes
 
@@ -231,6 +232,9 @@ LOWERING: dict[str, Callable[[Node, Sequence[Any], np.ndarray, Scratch], list[Bo
     "max_pool_spread": lower_max_pool_spread,
     "axpy": lower_axpy,
     "gemm": lower_gemm,
+    "add_each": lower_each,
+    "sub_each": lower_each,
+    "mul_each": lower_scaled,
     "cast": _cast,
     "broadcast_like": _broadcast,
     "broadcast_to": _broadcast,

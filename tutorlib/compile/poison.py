@@ -20,7 +20,8 @@ _PROTECTED = frozenset({"safe_mul", "safe_div"})
 _HAND_ON = frozenset(
     """add sub mul div neg square reciprocal matmul linear sum mean unbroadcast broadcast_like broadcast_to reshape
     reshape_like transpose expand_dims squeeze getitem part flip diagonal where cast concatenate stack scatter take
-    axpy gemm safe_mul safe_div abs exp expm1 log log1p sqrt tanh sin cos sigmoid relu cumsum""".split()
+    axpy gemm add_each sub_each mul_each safe_mul safe_div
+    abs exp expm1 log log1p sqrt tanh sin cos sigmoid relu cumsum""".split()
 )
 
 
@@ -52,7 +53,7 @@ def speculation(
                 reached.update([id(out) for out in node.outputs])
                 break
     checked: dict[int, Symbol] = {}
-    makers = {id(node.outputs[0]): node for node in nodes}
+    makers = {id(v): node for node in nodes for v in node.outputs}
     for var in (*outputs, *(new for _, new in updates)):
         if id(var) not in reached:
             continue

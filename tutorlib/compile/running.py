@@ -56,6 +56,7 @@ class Running:
     _bound_inputs: list[tuple[int, Symbol]]
     _bound_shared: list[tuple[int, Storage, bool]]
     _own: list[tuple[Shared, np.ndarray]]
+    _moved: dict[int, Shared]
 
     def _operand(self, var: Symbol) -> Any:
         raise NotImplementedError
@@ -128,7 +129,8 @@ class Running:
             [(self.array[id(v)].dtype, self.array[id(v)].shape) for v in self.inputs],
             self._copied_inputs,
             [(i, self.array[id(v)]) for i, v in self._bound_inputs],
-            [(storage, self.array[key], updated) for key, storage, updated in self._bound_shared],
+            [(storage, self.array[key], updated) for key, storage, updated in self._bound_shared]
+            + [(s.storage, self.array[key], True) for key, s in self._moved.items()],
             self.output_arrays,
             [*self._calls, *self._last_calls] if in_c else None,
         )
@@ -144,6 +146,16 @@ class Running:
                 return False
         for variable, own in self._own:
             if not alike(variable.storage.value, own):
+                return False
+        for key, variable in self._moved.items():
+            value, place = variable.storage.value, self.array[key]
+            if value is not place:
+                if variable.storage.lent or not alike(value, place):
+                    return False
+                # A new value goes to where the variable lies.
+                COPYTO(place, value)
+                variable.storage.value = place
+            elif variable.storage.lent:
                 return False
         for i, var in self._bound_inputs:
             array = arrays[i]

@@ -26,6 +26,7 @@ from tutorlib.compile.poison import speculation
 from tutorlib.compile.regions import Region
 from tutorlib.compile.running import Running, Step
 from tutorlib.compile.scalars import Numbers, numbers_last, runs_of_numbers
+from tutorlib.compile.side_by_side import joined_updates, lay_side_by_side
 from tutorlib.compile.tiles import Tiles, passes_of
 from tutorlib.core.graph import Constant, Node, Shared, Symbol
 
@@ -63,12 +64,20 @@ class Schedule(Running):
         ``in_c``: compile what C computes faster."""
         self.inputs, self.outputs, self.updates = list(inputs), list(outputs), list(updates)
         direct = direct_updates(nodes, outputs, updates, likes)
+        self._moved: dict[int, Shared] = {}
         if not in_c:
             nodes = numbers_last(nodes, likes, direct)
-            nodes, direct = added_at_once(nodes, direct, likes, [*outputs, *(new for _, new in updates)])
+            ends = [*outputs, *(new for _, new in updates)]
+            nodes, direct = added_at_once(nodes, direct, likes, ends)
+            if (joined := joined_updates(nodes, direct, likes, ends)) is not None:
+                nodes, direct, likes = joined.nodes, joined.direct, joined.likes
+                for variables in joined.moved:
+                    lay_side_by_side(variables)
+                self._moved = {id(s): s for variables in joined.moved for s in variables}
         first, groups = passes_of(nodes, regions, likes, direct)
         nodes = first + [n for n in nodes if id(n) in direct]
         self.direct = {id(n.outputs[0]): s for n in nodes if (s := direct.get(id(n))) is not None}
+        self.direct |= {id(new): s for s, new in updates if id(s) in self._moved}
         self.array: dict[int, Any] = {}
         self.known: set[int] = set()
         self.steps: list[Step | Tiles] = []
@@ -139,7 +148,8 @@ class Schedule(Running):
                 self._own.append((variable, own))
             else:
                 self.array[id(variable)] = value
-                self._bound_shared.append((id(variable), variable.storage, id(variable) in updated))
+                if id(variable) not in self._moved:
+                    self._bound_shared.append((id(variable), variable.storage, id(variable) in updated))
 
     def _operand(self, var: Symbol) -> Any:
         known = self.array.get(id(var))
