@@ -110,6 +110,14 @@ def test_the_text_of_a_run_computes_the_same():
         np.testing.assert_allclose(got, want, rtol=1e-12)
 
 
+def test_the_mean_of_a_large_shared_variable_may_be_part_of_a_run():
+    w, x = tl.shared(np.full(LARGE, 2.0), name="w"), tl.vector("x")
+    f = tl.function([x], [tl.mean(w), tl.sum(tl.exp(w) * tl.sin(w)), tl.exp(tl.tanh(x) * tl.mean(w)) + 1])
+    mean, total, values = f(np.zeros(LARGE))
+    assert mean == 2.0 and (values == 2.0).all()
+    np.testing.assert_allclose(total, LARGE * np.exp(2) * np.sin(2), rtol=1e-12)
+
+
 @pytest.mark.parametrize(
     "op", [tl.hypot, lambda x, y: tl.xlogy(tl.abs(x), tl.abs(y)), lambda x, y: tl.clip(x, -1.0, y)]
 )

@@ -89,7 +89,7 @@ def shape_when_run(likes: Mapping[int, Like]) -> Callable[[Node], Shape | None]:
     """As ``shape_when_built``, for the shapes of a call: ``likes`` by id of variable."""
 
     def shape_of(node: Node) -> Shape | None:
-        shape = likes[id(pass_over(node))][0]
+        shape: Shape = shape_now(pass_over(node), likes)
         if math.prod(shape) < LARGE:
             return None
         return shape if node.op.name in SUMS or all(_fits(v, shape, likes) for v in node.inputs) else None
@@ -97,13 +97,17 @@ def shape_when_run(likes: Mapping[int, Like]) -> Callable[[Node], Shape | None]:
     return shape_of
 
 
-def _fits(var: Symbol, shape: Shape, likes: Mapping[int, Like]) -> bool:
+def shape_now(var: Symbol, likes: Mapping[int, Like]) -> tuple[int, ...]:
+    """The shape of a value at a call; ``likes`` tells those of inputs and results."""
     if id(var) in likes:
-        found: Shape = likes[id(var)][0]
-    elif isinstance(var, Shared):
-        found = var.storage.value.shape
-    else:
-        found = getattr(getattr(var, "value", None), "shape", ())
+        return likes[id(var)][0]
+    if isinstance(var, Shared):
+        return tuple(var.storage.value.shape)
+    return tuple(getattr(getattr(var, "value", None), "shape", ()))
+
+
+def _fits(var: Symbol, shape: Shape, likes: Mapping[int, Like]) -> bool:
+    found = shape_now(var, likes)
     return found == shape or all(d == 1 for d in found)
 
 

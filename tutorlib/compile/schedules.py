@@ -7,6 +7,7 @@ first, and the schedule is one for their shapes too.
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -124,8 +125,15 @@ class Schedules:
             shape = likes[id(new)][0] if id(new) in likes else np.shape(_present(new))
             if shape != variable.storage.value.shape:
                 return None
-        with quiet(), collector_at_rest():
-            made = Schedule(nodes, inputs, self._outputs, self._updates, likes, self._regions, self._in_c)
+        try:
+            with quiet(), collector_at_rest():
+                made = Schedule(nodes, inputs, self._outputs, self._updates, likes, self._regions, self._in_c)
+        except TutorlibError:
+            return None  # the plain run meets the same error
+        except Exception as error:  # a slip here must not cost a learner the program
+            slip = f"no plan could be made ({type(error).__name__}: {error})"
+            warnings.warn(f"{slip}. The function runs node by node; this is an error of tutorlib", stacklevel=2)
+            return None
         made.before = self._late.first if self._late is not None else ()
         return made
 

@@ -25,6 +25,7 @@ from tutorlib.compile.regions import (
     in_passes,
     inside_only,
     pass_over,
+    shape_now,
     shape_when_run,
 )
 from tutorlib.core.graph import Node, Symbol
@@ -67,7 +68,7 @@ class Tiles:
     ) -> None:
         self.nodes = list(nodes)
         self._operand, self._likes = operand, likes
-        self.size = math.prod(likes[id(pass_over(nodes[0]))][0])
+        self.size = math.prod(shape_now(pass_over(nodes[0]), likes))
         self.tile = max(TILE, -(-self.size // MOST_TILES))
         self.count = -(-self.size // self.tile)
         end = position + len(nodes) - 1
