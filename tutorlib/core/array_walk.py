@@ -48,7 +48,7 @@ class NotANumber(Exception):
 
 def check(g: Any) -> None:
     """Raise NotANumber if an element of ``g``, a host array, is NaN: a sum of squares hides none."""
-    if isinstance(g, _ndarray | np.generic):
+    if type(g) is _ndarray or isinstance(g, np.generic):
         size = _vdot(g, g)
         if size != size:
             raise NotANumber

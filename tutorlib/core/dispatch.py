@@ -258,26 +258,46 @@ def record(
     ``needs`` says whether some input requires a gradient; ``depth`` is how far up the stack the learner may be;
     ``kept`` is what the op left for its rule on arrays.
     """
+    needs = needs and op.vjp is not None and data.dtype.kind == "f"
+    route = _route(op, inputs, data) if needs else NOWHERE
+    if len(inputs) == 1:
+        return node_of(op, inputs[0], None, arrays[0], None, route, attrs, data, needs, meta, depth + 1, kept)
+    if len(inputs) == 2:
+        return node_of(op, *inputs, *arrays, route, attrs, data, needs, meta, depth + 1, kept)
+    return node_of(op, inputs, SEVERAL, arrays, None, route, attrs, data, needs, meta, depth + 1, kept)
+
+
+def node_of(
+    op: Op,
+    left: Any,
+    right: Any,
+    left_array: Any,
+    right_array: Any,
+    route: int,
+    attrs: dict[str, Any],
+    data: Any,
+    needs: bool,
+    meta: Meta,
+    depth: int,
+    kept: Any = None,
+) -> Tensor:
+    """``record`` for a caller who knows where everything goes: see ``Recorded``."""
     result = _new(Tensor)
     result._data = data
-    result.requires_grad = needs = needs and op.vjp is not None and data.dtype.kind == "f"
+    result.requires_grad = needs
     result.op = op
-    if len(inputs) == 1:
-        result.left, result.left_array = inputs[0], arrays[0]
-        result.right = result.right_array = None
-    elif len(inputs) == 2:
-        result.left, result.right = inputs
-        result.left_array, result.right_array = arrays
-    else:
-        result.left, result.right = inputs, SEVERAL
-        result.left_array, result.right_array = arrays, None
-    result.route = _route(op, inputs, data) if needs else NOWHERE
+    result.left = left
+    result.right = right
+    result.left_array = left_array
+    result.right_array = right_array
+    result.route = route
     result.attrs = attrs
     result.meta = meta
     frame = _getframe(depth)
     code = frame.f_code
     if code is theirs[0] or ours.get(code.co_filename) is False:
-        result.code, result.instruction = code, frame.f_lasti
+        result.code = code
+        result.instruction = frame.f_lasti
     else:
         result.place = mark(depth + 1)
     result.name = result._grad = result.cotangent = result.hooks = result.mark = None

@@ -16,11 +16,12 @@ import numpy as np
 
 from tutorlib.core.backend import silence
 from tutorlib.core.building import FORWARD, building, unusual
-from tutorlib.core.dispatch import apply, counter, record, unrecorded
+from tutorlib.core.dispatch import apply, counter, node_of, record, unrecorded
 from tutorlib.core.graph import Op
+from tutorlib.core.hold import hold
 from tutorlib.core.observe import observers
 from tutorlib.core.operators import OPS
-from tutorlib.core.recorded import BOTH_FITTED, LEFT, LEFT_FITTED, NOWHERE, RIGHT_FITTED
+from tutorlib.core.recorded import BOTH_FITTED, GENERAL, LEFT, LEFT_FITTED, NOWHERE, POURED, RIGHT, RIGHT_FITTED
 from tutorlib.core.source import mark, ours, theirs
 from tutorlib.core.tensor import Tensor
 
@@ -133,9 +134,10 @@ def binary(op: Op, compute: Callable[[Any, Any], Any] | None = None, general: An
             return general(x, y)
         if type(data) is not _ndarray:
             data = _array(data)
-        if (not y.requires_grad and y.op is None) or (unusual and not building.now.recording):
+        needs = y.requires_grad
+        if (not needs and y.op is None) or (unusual and not building.now.recording):
             return unrecorded(data)
-        return record(op, (x, y), (b, a), _NO_ATTRS, data, y.requires_grad, FORWARD)
+        return node_of(op, x, y, b, a, RIGHT if needs else NOWHERE, _NO_ATTRS, data, needs, FORWARD, 2)
 
     return method, reflected
 
@@ -160,7 +162,8 @@ def unary(op: Op) -> Callable[[Any], Any]:
         if (not needs and x.op is None) or (unusual and not building.now.recording):
             return unrecorded(data)
         if not needs or op.to_left is None:
-            return record(op, (x,), (a,), _NO_ATTRS, data, needs, FORWARD)
+            route = GENERAL if needs and data.dtype.kind == "f" else NOWHERE
+            return node_of(op, x, None, a, None, route, _NO_ATTRS, data, route is not NOWHERE, FORWARD, 2)
         # The lines of dispatch.record, but for what is known here.
         result = _new(Tensor)
         result._data = data
@@ -205,7 +208,49 @@ def of_one(op: Op, x: Any, attrs: dict[str, Any]) -> Any:
     needs = x.requires_grad
     if (not needs and x.op is None) or (unusual and not building.now.recording):
         return unrecorded(data)
-    return record(op, (x,), (a,), attrs, data, needs, FORWARD, 3)
+    needs = needs and op.vjp is not None and data.dtype.kind == "f"
+    route = NOWHERE if not needs else LEFT if op.to_left is not None else POURED if op.pour is not None else GENERAL
+    return node_of(op, x, None, a, None, route, attrs, data, needs, FORWARD, 3)
+
+
+def of_several(op: Op, operands: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+    """``op(*operands, **attrs)`` for an op of several operands, from a function that a learner calls."""
+    if unusual and (observers or not building.now.simple):
+        return apply(op, *operands, **attrs)
+    arrays = []
+    needs = foreign = in_graph = False
+    for operand in operands:
+        if type(operand) is Tensor:
+            array = operand._data
+            if type(array) is not _ndarray:
+                return apply(op, *operands, **attrs)
+            arrays.append(array)
+            if operand.requires_grad:
+                needs = in_graph = True
+            elif operand.op is not None:
+                in_graph = True
+        elif type(operand) is _ndarray:
+            arrays.append(operand)
+            foreign = True
+        else:
+            return apply(op, *operands, **attrs)
+    kept = None
+    recording = in_graph and not (unusual and not building.now.recording)
+    try:
+        if recording and needs and op.keeping is not None:
+            data, kept = _quietly(op.keeping, *arrays, **attrs)
+        else:
+            data = _quietly(op.on_numpy, *arrays, **attrs)
+    except Exception:
+        return apply(op, *operands, **attrs)
+    if type(data) is not _ndarray or (not in_graph and foreign):
+        return apply(op, *operands, **attrs)
+    if not recording:
+        return unrecorded(data)
+    result = record(op, operands, arrays, attrs, data, needs, FORWARD, 3, kept)
+    if foreign:
+        hold(result, [operand for operand in operands if type(operand) is _ndarray])
+    return result
 
 
 # ---- in place ----

@@ -14,6 +14,7 @@ from tutorlib.core.array_walk import PASS
 from tutorlib.core.quick import constant
 from tutorlib.ops.define import TABLE, normalized_axes
 from tutorlib.ops.index import fill_index, repeats_possible
+from tutorlib.ops.sums import sum_of_rows
 
 _ndarray = np.ndarray
 _add, _subtract, _multiply, _divide, _negative = np.add, np.subtract, np.multiply, np.true_divide, np.negative
@@ -100,11 +101,20 @@ def _stretched(g: Any, like: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def _sum(g: Any, node: Any) -> Any:
-    return _stretched(g, node.left_array, **node.attrs)
+    x, attrs = node.left_array, node.attrs
+    if attrs["axis"] is None and x.size <= _SMALL:
+        full = _empty(x.shape, x.dtype)
+        full.fill(g)
+        return full
+    return _stretched(g, x, **attrs)
 
 
 def _mean(g: Any, node: Any) -> Any:
     x, out = node.left_array, node._data
+    if node.attrs["axis"] is None and 0 < x.size <= _SMALL and x.dtype.itemsize >= 4:
+        full = _empty(x.shape, x.dtype)
+        full.fill(float(g) / x.size)  # rounded to the dtype as a division in it would be
+        return full
     if x.dtype.itemsize < 4 or not out.size:
         return node.op.vjp[0](g, out, x, **node.attrs).astype(x.dtype)
     return _stretched(_divide(g, constant(x.size // out.size, x.dtype)), x, **node.attrs)
@@ -128,8 +138,8 @@ def _linear_weights(g: Any, node: Any) -> Any:
     return node.left_array[0].T.dot(g) if g.ndim == 2 else _general(1)(g, node)
 
 
-def _cross_entropy(g: Any, node: Any) -> Any:
-    return TABLE["cross_entropy_back"].on_numpy(g, *node.arrays, **node.attrs)
+def _linear_bias(g: Any, node: Any) -> Any:
+    return sum_of_rows(g) if g.ndim == 2 else g  # the walk adds up what has more axes, as for any bias
 
 
 def _pour_getitem(g: Any, node: Any, total: Any) -> None:
@@ -156,8 +166,7 @@ _RULES: dict[str, tuple[Any, ...]] = {
     "sum": (_sum,),
     "mean": (_mean,),
     "matmul": (_matmul_x, _matmul_y),
-    "linear": (_linear_x, _linear_weights, PASS),  # the walk sums over the rows, as for any bias
-    "cross_entropy": (_cross_entropy, _general(1)),
+    "linear": (_linear_x, _linear_weights, _linear_bias),
 }
 
 

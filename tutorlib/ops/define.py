@@ -92,6 +92,8 @@ def elementwise(
 
 def normalized_axes(axis: Any, ndim: int, op: str) -> tuple[int, ...]:
     """``axis`` (None, int or tuple, negatives allowed) as a sorted tuple of axes from 0. Raises ShapeError."""
+    if type(axis) is int and -ndim <= axis < ndim:
+        return (axis % ndim,)
     if axis is None:
         return tuple(range(ndim))
     axes = (axis,) if isinstance(axis, int | np.integer) else tuple(axis)

@@ -10,6 +10,7 @@ from tutorlib.core.aval import AVal
 from tutorlib.core.errors import ShapeError
 from tutorlib.core.graph import Op
 from tutorlib.core.operators import OPS
+from tutorlib.core.quick import of_several
 from tutorlib.ops.define import public, register
 from tutorlib.ops.einsum import tensordot
 from tutorlib.ops.linalg import _matmul_infer, matmul
@@ -17,14 +18,14 @@ from tutorlib.ops.shape import expand_dims, ndim, swap_last
 
 
 def _linear_forward(xp: Any, x: Any, W: Any, b: Any) -> Any:
-    if W.ndim != 2 or b.shape != W.shape[1:]:
+    if W.ndim != 2 or b.ndim != 1 or len(b) != W.shape[1]:
         raise ValueError("a bias for each column of the weights is needed")
     # One product, however many axes x has: a stack of products would be as many calls of BLAS.
     if x.ndim > 2:
         rows = x.reshape(-1, x.shape[-1]) if x.size else x.reshape(int(np.prod(x.shape[:-1])), x.shape[-1])
         y = xp.dot(rows, W).reshape(*x.shape[:-1], W.shape[1])
     else:
-        y = xp.dot(x, W)
+        y = x.dot(W)
     if y.dtype != b.dtype:
         return y + b
     y += b
@@ -89,4 +90,4 @@ def linear(x: Any, W: Any, b: Any = None) -> Any:
     >>> tl.linear(tl.tensor([[1.0, 2.0]]), tl.tensor([[1.0], [10.0]]), tl.tensor([0.5]))
     tensor([[21.5]])
     """
-    return matmul(x, W) if b is None else _linear(x, W, b)
+    return matmul(x, W) if b is None else of_several(_linear, (x, W, b), {})

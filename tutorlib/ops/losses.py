@@ -10,172 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from tutorlib.core.aval import AVal
-from tutorlib.core.errors import DTypeError, OutOfBoundsError, ShapeError, TutorlibError
+from tutorlib.core.errors import ShapeError, TutorlibError
 from tutorlib.core.graph import Op, aval_of
 from tutorlib.core.operators import OPS
+from tutorlib.core.quick import of_several
 from tutorlib.ops.convert import cast
-from tutorlib.ops.define import elementwise, normalized_axes, public, register, result_dtype
-from tutorlib.ops.elementwise import abs, exp, log, log1p, neg, safe_mul, square, where
+from tutorlib.ops.cross_entropy import cross_entropy as entropy_of_labels
+from tutorlib.ops.cross_entropy import pick_label, soft_cross_entropy
+from tutorlib.ops.define import elementwise, normalized_axes, public
+from tutorlib.ops.elementwise import abs, log, log1p, neg, safe_mul, square, where
 from tutorlib.ops.index import take
 from tutorlib.ops.logic import eq, le, ne
-from tutorlib.ops.nn import log_softmax, shifted, softmax
 from tutorlib.ops.shape import expand_dims
 from tutorlib.ops.special import sigmoid
-
-# ---- labels ----
-
-
-def _check_labels(xp: Any, labels: Any, classes: int, op: str) -> None:
-    # A GPU must not wait for a look at its data; there a wrong label gives a wrong loss.
-    if xp is not np or not labels.size or labels.dtype.kind not in "iu":
-        return
-    # Seen as numbers without sign, negative ones are the largest: one look for both ends.
-    if np.maximum.reduce(labels.view(f"u{labels.itemsize}"), None) >= classes:
-        low, high = labels.min(), labels.max()
-        raise OutOfBoundsError(
-            f"label {low if low < 0 else high} is not one of the {classes} classes 0 … {classes - 1}",
-            op=op,
-            fix="number the classes from 0; leave examples out with ignore_index",
-        )
-
-
-def _labels_infer(x: AVal, labels: AVal, axis: int, op: str) -> tuple[int | None, ...]:
-    if labels.dtype.kind not in "iu":
-        raise DTypeError(f"labels are whole numbers, not {labels.dtype}", op=op, fix='cast them: y.astype("int64")')
-    rest = tuple(d for i, d in enumerate(x.shape) if i != axis)
-    wrong = next(
-        (i for i, (a, b) in enumerate(zip(rest, labels.shape, strict=False)) if None not in (a, b) and a != b), None
-    )
-    if len(rest) != labels.ndim or wrong is not None:
-        raise ShapeError(
-            f"one label an example: labels have the shape of the scores without the class axis {axis}",
-            op=op,
-            shapes=[x.shape, labels.shape],
-            wrong_dims=[None, wrong],
-            fix="give labels as whole numbers; one-hot rows or probabilities must be floating-point",
-        )
-    return tuple(a if a is not None else b for a, b in zip(rest, labels.shape, strict=True))
-
-
-def _pick_forward(xp: Any, x: Any, labels: Any, axis: int) -> Any:
-    _check_labels(xp, labels, x.shape[axis], "pick_label")
-    return xp.take_along_axis(x, xp.expand_dims(labels, axis), axis=axis).squeeze(axis)
-
-
-def _put_forward(xp: Any, g: Any, labels: Any, like: Any, axis: int) -> Any:
-    labels, g = xp.expand_dims(labels, axis), xp.expand_dims(g, axis)
-    if xp is np:
-        result = np.zeros(like.shape, g.dtype)
-        np.put_along_axis(result, labels, g, axis=axis)
-        return result
-    places = xp.arange(like.shape[axis]).reshape((-1,) + (1,) * (like.ndim - 1 - axis))
-    return xp.where(places == labels, g, xp.zeros((), g.dtype))
-
-
-_pick: Op = register(
-    Op(
-        "pick_label",
-        _pick_forward,
-        lambda x, labels, axis: AVal(_labels_infer(x, labels, axis, "pick_label"), x.dtype),
-        (lambda g, out, x, labels, axis: _put(g, labels, x, axis=axis), None),
-        flags={"linear"},
-        doc="The element of x at each label.",
-    )
-)
-_put: Op = register(
-    Op(
-        "put_label",
-        _put_forward,
-        lambda g, labels, like, axis: AVal(like.shape, g.dtype),
-        (lambda gg, out, g, labels, like, axis: _pick(gg, labels, axis=axis), None, None),
-        flags={"linear"},
-        doc="g at each label, 0 elsewhere.",
-    )
-)
-
-
-def _cross_entropy_forward(xp: Any, x: Any, labels: Any, axis: int) -> Any:
-    _check_labels(xp, labels, x.shape[axis], "cross_entropy")
-    low = shifted(xp, x, axis)
-    total = xp.log(xp.sum(xp.exp(low), axis=axis))
-    if xp is np and axis == x.ndim - 1:
-        rows = low.reshape(labels.size, x.shape[axis])
-        return total - rows[np.arange(labels.size), labels.reshape(-1)].reshape(labels.shape)
-    return total - xp.take_along_axis(low, xp.expand_dims(labels, axis), axis=axis).squeeze(axis)
-
-
-_cross_entropy: Op = register(
-    Op(
-        "cross_entropy",
-        _cross_entropy_forward,
-        lambda x, labels, axis: AVal(
-            _labels_infer(x, labels, axis, "cross_entropy"), result_dtype(exp, [AVal((), x.dtype)])
-        ),
-        (lambda g, out, x, labels, axis: _cross_entropy_back(g, x, labels, axis=axis), None),
-        doc="log Σ exp(x) − x[label].",
-    )
-)
-
-
-def _cross_entropy_back_forward(xp: Any, g: Any, x: Any, labels: Any, axis: int) -> Any:
-    _check_labels(xp, labels, x.shape[axis], "cross_entropy_back")
-    e = xp.exp(shifted(xp, x, axis))
-    e /= xp.sum(e, axis=axis, keepdims=True)
-    if xp is np and axis == x.ndim - 1:
-        rows = e.reshape(labels.size, x.shape[axis])  # a view: e is new
-        rows[np.arange(labels.size), labels.reshape(-1)] -= 1
-    else:
-        e -= _put_forward(xp, xp.ones_like(g, dtype=e.dtype), labels, x, axis)
-    e *= xp.expand_dims(g, axis)
-    return e
-
-
-def _to_scores(u: Any, out: Any, g: Any, x: Any, labels: Any, axis: int) -> Any:
-    s, w = softmax(x, axis), u * expand_dims(g, axis)
-    return s * (w - OPS.sum(w * s, axis, True))
-
-
-_cross_entropy_back: Op = register(
-    Op(
-        "cross_entropy_back",
-        _cross_entropy_back_forward,
-        lambda g, x, labels, axis: AVal(x.shape, result_dtype(exp, [AVal((), x.dtype)])),
-        (
-            lambda u, out, g, x, labels, axis: OPS.sum(u * softmax(x, axis), axis) - _pick(u, labels, axis=axis),
-            _to_scores,
-            None,
-        ),
-        doc="g · (softmax(x) − one-hot(label)).",
-    )
-)
-
-
-def _soft_cross_entropy_forward(xp: Any, x: Any, t: Any, axis: int) -> Any:
-    low = shifted(xp, x, axis)
-    low = low - xp.log(xp.sum(xp.exp(low), axis=axis, keepdims=True))
-    # A class of probability 0 costs nothing, even at a score of −inf.
-    return -xp.sum(safe_mul.on(xp)(t, low), axis=axis)
-
-
-def _soft_cross_entropy_infer(x: AVal, t: AVal, axis: int) -> AVal:
-    dims = (a if a is not None else b for a, b in zip(x.shape, t.shape, strict=True))
-    dtype = result_dtype(safe_mul, [AVal((), t.dtype), AVal((), result_dtype(exp, [AVal((), x.dtype)]))])
-    return AVal(tuple(d for i, d in enumerate(dims) if i != axis), dtype)
-
-
-_soft_cross_entropy: Op = register(
-    Op(
-        "soft_cross_entropy",
-        _soft_cross_entropy_forward,
-        _soft_cross_entropy_infer,
-        (
-            lambda g, out, x, t, axis: expand_dims(g, axis) * (softmax(x, axis) * OPS.sum(t, axis, True) - t),
-            lambda g, out, x, t, axis: safe_mul(expand_dims(neg(g), axis), log_softmax(x, axis)),
-        ),
-        doc="−Σ t · log softmax(x).",
-    )
-)
 
 # ---- reductions ----
 
@@ -240,13 +87,13 @@ def cross_entropy(
     """
     logits, target = _value(logits), _value(target)
     (axis,) = normalized_axes(axis, logits.ndim, "cross_entropy")
-    if aval_of(target).dtype.kind == "f":
+    if (target.dtype if hasattr(target, "dtype") else aval_of(target).dtype).kind == "f":
         return _with_probabilities(logits, target, reduction, axis, weight)
     counted = None
     if ignore_index is not None:
         counted = ne(target, ignore_index)
         target = where(counted, target, 0)
-    loss = _cross_entropy(logits, target, axis=axis)
+    loss = of_several(entropy_of_labels, (logits, target), {"axis": axis})
     return _weighed(loss, target, counted, weight, reduction, "cross_entropy")
 
 
@@ -262,7 +109,7 @@ def _with_probabilities(logits: Any, target: Any, reduction: str, axis: int, wei
     logits, target = _pair(logits, target, "cross_entropy")
     if weight is not None:
         target = target * expand_dims(_value(weight), tuple(range(1, logits.ndim - axis)))
-    return _reduced(_soft_cross_entropy(logits, target, axis=axis), reduction, "cross_entropy")
+    return _reduced(soft_cross_entropy(logits, target, axis=axis), reduction, "cross_entropy")
 
 
 @public
@@ -287,7 +134,7 @@ def nll(
     if ignore_index is not None:
         counted = ne(target, ignore_index)
         target = where(counted, target, 0)
-    return _weighed(neg(_pick(scores, target, axis=axis)), target, counted, weight, reduction, "nll")
+    return _weighed(neg(pick_label(scores, target, axis=axis)), target, counted, weight, reduction, "nll")
 
 
 def _bce_forward(xp: Any, x: Any, t: Any) -> Any:

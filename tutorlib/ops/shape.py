@@ -12,6 +12,7 @@ from tutorlib.core.aval import AVal, Dim, broadcast_shapes
 from tutorlib.core.errors import ShapeError, shape_text
 from tutorlib.core.graph import Op
 from tutorlib.ops.define import normalized_axes, public, register
+from tutorlib.ops.sums import add_up, long_row_sums, sum_of_rows
 
 
 def ndim(x: Any) -> int:
@@ -308,24 +309,14 @@ def broadcast_to(x: Any, shape: Any) -> Any:
     return _broadcast_to(x, shape=_shape_of(shape, "broadcast_to"))
 
 
-# NumPy's stubs know fewer forms of this call than NumPy does.
-_add_up: Any = np.add.reduce
-# Rows are added up three times as quickly by multiplying with ones.
-_MANY_ROWS = 512
-_ONES = {np.dtype(t): np.ones(_MANY_ROWS, t) for t in ("float32", "float64")}
-
-
 def _unbroadcast_forward(xp: Any, g: Any, like: Any) -> Any:
     extra = g.ndim - like.ndim
     if xp is np and extra == 1 and g.shape[1:] == like.shape:  # a bias
-        ones = _ONES.get(g.dtype) if g.ndim == 2 and len(g) <= _MANY_ROWS else None
-        return _add_up(g, 0) if ones is None else ones[: len(g)].dot(g)
+        return sum_of_rows(g) if g.ndim == 2 else add_up(g, 0)
     batch_last = xp is np and extra == 1 and g.ndim > 2 and g.size and g.strides[0] == g.itemsize
-    if batch_last and like.size == len(like) == g.shape[1] and g.dtype in _ONES:  # a bias of each channel
+    if batch_last and like.size == len(like) == g.shape[1]:  # a bias of each channel
         rows = g.transpose(*range(1, g.ndim), 0).reshape(len(like), -1)
-        whole = rows.shape[1] - rows.shape[1] % _MANY_ROWS  # one long sum would lose digits
-        pieces = rows[:, :whole].reshape(len(like), -1, _MANY_ROWS) @ _ONES[g.dtype]
-        return (_add_up(pieces, 1) + _add_up(rows[:, whole:], 1)).reshape(like.shape)
+        return long_row_sums(rows).reshape(like.shape)
     if extra > 0:
         g = xp.sum(g, axis=tuple(range(extra)))
     axes = tuple(i for i, (have, want) in enumerate(zip(g.shape, like.shape, strict=True)) if want == 1 and have != 1)

@@ -32,6 +32,7 @@ from tutorlib.ops.reduce import (
 )
 from tutorlib.ops.shape import broadcast_like, ndim
 from tutorlib.ops.special import as_floats
+from tutorlib.ops.sums import add_up, sum_of_all
 
 
 def _length(x: Any, axis: Any, op: str) -> int:
@@ -49,12 +50,12 @@ def _narrowed(result: Any, x: Any) -> Any:
 
 # ---- mean ----
 
-_add_up: Any = np.add.reduce
-
 
 def _mean_forward(xp: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     if xp is np and type(x) is np.ndarray and x.dtype.kind == "f" and x.dtype.itemsize >= 4:
-        total = _add_up(x, axis, None, None, keepdims)  # what np.sum calls in the end
+        if axis is None and not keepdims:
+            return sum_of_all(x) / x.dtype.type(x.size)
+        total = add_up(x, axis, None, None, keepdims)  # what np.sum calls in the end
         return total / x.dtype.type(x.size if axis is None else _length(x, axis, "mean"))
     x = xp.asarray(x)
     return _narrowed(xp.sum(x, axis=axis, dtype=_wide(x), keepdims=keepdims) / _length(x, axis, "mean"), x)
