@@ -137,6 +137,17 @@ def test_a_loop_of_ten_thousand_turns_folds_to_one_pill(mode):
     assert sum(s["times"] for s in parts) == 10_000 and len(parts) <= 32
 
 
+def test_a_loop_of_many_calls_stays_one_loop_when_the_interpreter_speeds_it_up():
+    x = tl.tensor(np.ones((2, 4)), requires_grad=True, name="x")
+    h = x
+    for _ in range(40):
+        z = h @ np.eye(4)
+        i, f, g, o = tl.sigmoid(z[:, :2]), tl.sigmoid(z[:, 2:]), tl.tanh(z[:, :2]), tl.tanh(z[:, 2:])
+        h = tl.concatenate([i * g, f * o], axis=1)
+    pills = [label for label, node in seen(graph_spec(h, wrt=[])).items() if node["kind"] == "scope"]
+    assert len(pills) == 1 and pills[0].endswith("ops × 40")
+
+
 def test_the_turns_of_a_loop_stand_together_whatever_they_read_first():
     """Each turn is x_t @ U, h @ W, their sum and tanh: four ops of one turn in each scope."""
     W, U = tl.Parameter(np.eye(2), name="W"), tl.Parameter(np.eye(2), name="U")

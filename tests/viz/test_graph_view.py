@@ -143,7 +143,7 @@ def test_a_bias_gets_the_sum_of_what_comes_back():
     loss = (np.ones((3, 2)) + b).sum()
     loss.backward()
     view = tl.GraphView(loss)
-    assert ("backward", "∂loss/∂b = Σ ∂loss/∂add", "") in steps(view)
+    assert ("backward", "∂loss/∂b = Σ ∂loss/∂add", "(2,) = Σ (3, 2)") in steps(view)
     assert text_of(view, node_of(view, "b")["grad"]) == "[3, 3]"
 
 

@@ -45,6 +45,14 @@ def test_both_shapes_stand_at_the_failing_op_with_the_axis_that_does_not_fit(act
     assert [node["op"] for node in spec["graph"]["nodes"] if node["kind"] == "op"] == ["tanh"]
 
 
+def test_the_last_step_is_the_op_that_failed_and_says_why():
+    spec = conforms(graph_spec(raised(recorded)))
+    (failed,) = [node["id"] for node in spec["graph"]["nodes"] if node["kind"] == "error"]
+    last = spec["trace"][-1]
+    assert (last["node"], last["formula"]) == (failed, "matmul failed: inner dims 3 and 5 differ")
+    assert last["spoken"].startswith("step 2 of 2, forward, matmul: matmul failed")
+
+
 @pytest.mark.parametrize("act", [recorded, symbolic])
 def test_it_shows_the_learners_line_and_the_way_to_mend_it(act):
     view = tl.GraphView(raised(act))

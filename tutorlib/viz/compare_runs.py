@@ -22,7 +22,7 @@ from tutorlib.core.observe import Observer, observe
 from tutorlib.core.tensor import Tensor
 from tutorlib.core.toposort import toposort
 from tutorlib.messages import message
-from tutorlib.viz.names import source_of
+from tutorlib.viz.names import place_of, source_of
 
 __all__ = ["Choice", "Line", "Run", "opened", "run_dynamic", "run_of", "run_static"]
 
@@ -156,7 +156,7 @@ def _numbered(nodes: Iterable[Any]) -> tuple[dict[int, Hashable], list[Line]]:
     before: dict[Hashable, Line] = {}
     lines: list[Line] = []
     for node in nodes:
-        place = (node.place, node.op.name)
+        place = (place_of(node), node.op.name)
         met[place] += 1
         key = keys[id(node)] = (*place, met[place])
         source = node.source
@@ -213,7 +213,7 @@ class _Opening:
         known = self.keys.get(id(node))
         if known is None:
             # A node inside a branch is a copy itself: its place and its turn there tell which one it stands for.
-            place = (node.place, node.op.name)
+            place = (place_of(node), node.op.name)
             self._met[place] += 1
             known = (*place, self._met[place])
         self.keys[id(copy)] = known

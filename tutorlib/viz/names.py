@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["cost_name", "gradient_name", "letters_of", "name_of", "put_in", "source_of", "speaks_of_shape"]
+from tutorlib.core.source import resolve
+
+__all__ = ["cost_name", "gradient_name", "letters_of", "name_of", "place_of", "put_in", "source_of", "speaks_of_shape"]
 
 LONGEST_COST = 10
 LONGEST_LINE = 400
@@ -57,6 +59,19 @@ def _assignments(text: str) -> dict[tuple[int, int], str]:
             if isinstance(target, ast.Name) and value.end_col_offset is not None:
                 found[value.col_offset, value.end_col_offset] = target.id
     return found
+
+
+def place_of(node: Any) -> Any:
+    """Where in the program a node was made, to compare with others; None for what no line of a program made.
+
+    The offset in the bytecode that the node keeps will not do: an interpreter that has run a loop a few times speeds it
+    up, and then the same call has another offset.
+    """
+    mark = getattr(node, "place", None)
+    source = resolve(mark)
+    if source is None or source.column is None:
+        return mark
+    return source.filename, source.line, source.end_line, source.column, source.end_column
 
 
 def source_of(node: Any) -> dict[str, Any] | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from tutorlib.messages import message
 from tutorlib.viz.model import Drawing
+from tutorlib.viz.names import place_of
 
 __all__ = ["scope_repeats"]
 
@@ -80,7 +81,7 @@ def _order(drawing: Drawing) -> list[str]:
 
 def _loops(drawing: Drawing, names: list[str]) -> list[_Loop]:
     """The order cut where a loop begins or ends; nodes of no loop make stretches of one turn."""
-    places = {name: getattr(drawing.objects[name], "place", None) or drawing.node(name)["op"] for name in names}
+    places = {name: place_of(drawing.objects[name]) or drawing.node(name)["op"] for name in names}
     times = Counter(places.values())
     found = [_Loop()]
     for name in names:

@@ -10,6 +10,7 @@ import numpy as np
 from tutorlib.messages import message
 from tutorlib.viz.accumulation import parts_of
 from tutorlib.viz.derivatives import SHORT, name_in, short_text
+from tutorlib.viz.face import shape_text
 from tutorlib.viz.formulas import backward_of, forward_of
 from tutorlib.viz.gradients import Flow, Part
 from tutorlib.viz.model import Drawing
@@ -22,6 +23,7 @@ BUDGET = 2_000_000
 STEPS = 5_000
 HEATMAP = 64
 NESTED = 4
+TERMS = 6
 PHASES = ("forward", "backward", "update")
 
 
@@ -71,6 +73,9 @@ def events(drawing: Drawing, flow: Flow | None, values: Values, *, complete: boo
             writer.update(shown, list_it=complete)
     _in_phases(found)
     for shown in drawing.nodes:
+        if shown["kind"] == "error" and complete:
+            writer.failure(shown)
+    for shown in drawing.nodes:
         if shown["grad"] is not None and shown["grad"].startswith("n"):
             shown["grad"] = drawing.node(shown["grad"])["value"]
     if len(found) > STEPS:
@@ -108,6 +113,7 @@ class _Writer:
             inputs, output = list(node.inputs), node.outputs[0]
             said = put_in(rule.text, rule.letters(inputs, output, self._name))
             numbers = self._numbers(rule.text, rule.letters(inputs, output, self._number))
+            numbers = numbers or _shapes_in(rule.text, rule.letters(inputs, output, self._shape))
         sources = [edge["s"] for edge in self.drawing.edges_into(name)]
         phase = (
             "backward" if shown["kind"] == "gradient" else "update" if self._follows_gradient(sources) else "forward"
@@ -120,7 +126,7 @@ class _Writer:
             return
         total, arrays = self.drawing.arrays[name], [self.drawing.arrays[part] for part in parts]
         names = [self.drawing.node(part)["name"] or self.drawing.node(part)["label"] for part in parts]
-        said = f"{shown['name']} = {' + '.join(names)}"
+        said = f"{shown['name']} = {_sum_of(names)}"
         self._event(phase, name, sources, said, _sum_text(total, arrays), rule="", **self._keep(arrays))
 
     def gradient(self, name: str, flow: Flow, list_it: bool) -> None:
@@ -139,7 +145,7 @@ class _Writer:
         if name in flow.earlier:
             terms.append(message("widgets.earlier_gradient"))
             arrays.append(flow.earlier[name])
-        formula = f"{shown['label']} = {' + '.join(terms)}"
+        formula = f"{shown['label']} = {_sum_of(terms)}"
         if not parts:
             formula = f"{shown['label']} = 1" if _is_one(total) else shown["label"]
         known = [a for a in arrays if a is not None]
@@ -173,6 +179,12 @@ class _Writer:
         numbers = f"{old} → {new}" if old and len(new) <= SHORT else ""
         right = self._expression(sources[0], NESTED) if sources else target["label"]
         self._event("update", name, sources, f"{target['label']} ← {right}", numbers, rule="")
+
+    def failure(self, shown: dict[str, Any]) -> None:
+        """The op that failed, as the last step: what it says in place of a formula."""
+        sources = [edge["s"] for edge in self.drawing.edges_into(shown["id"])]
+        said = message("widgets.summary_failed", op=shown["op"], says=shown["note"].rstrip("."))
+        self._event("forward", shown["id"], sources, said, "", rule="")
 
     def _follows_gradient(self, sources: list[str]) -> bool:
         """Ops that a learner wrote on top of gradients are the arithmetic of an update."""
@@ -211,8 +223,15 @@ class _Writer:
     def _gradient_numbers(self, part: Part, flow: Flow, total: Any) -> str:
         rule = backward_of(part.consumer.op.name, part.port)
         above = part.above
-        if rule is None or above is None or np.shape(above) != np.shape(total):
+        if rule is None or above is None:
             return ""
+        if np.shape(above) != np.shape(total):
+            if _elementwise(part):
+                return f"{shape_text(np.shape(total))} = Σ {shape_text(np.shape(above))}"
+            letters = rule.letters(list(part.consumer.inputs), part.consumer, self._shape)
+            letters[f"∂L/∂{rule.output}"] = shape_text(np.shape(above))
+            letters[rule.text.partition("=")[0].strip()] = shape_text(np.shape(total))
+            return _shapes_in(rule.text, letters)
         letters = rule.letters(list(part.consumer.inputs), part.consumer, self._number)
         letters[f"∂L/∂{rule.output}"] = short_text(
             getattr(above, "data", above) if hasattr(above, "requires_grad") else above
@@ -235,6 +254,11 @@ class _Writer:
         name = self.drawing.id_of(thing)
         return self._number_of(name) if name is not None else short_text(thing)
 
+    def _shape(self, thing: Any) -> str:
+        name = self.drawing.id_of(thing)
+        shape = np.shape(self.drawing.arrays[name]) if name in self.drawing.arrays else getattr(thing, "shape", None)
+        return "" if shape is None else shape_text(shape)
+
     def _number_of(self, name: str) -> str:
         return short_text(self.drawing.arrays[name]) if name in self.drawing.arrays else ""
 
@@ -253,9 +277,24 @@ class _Writer:
         )
 
 
+def _sum_of(terms: list[str]) -> str:
+    """A sum that can be read in a line: of many terms the first ones and the last."""
+    if len(terms) > TERMS:
+        terms = [*terms[: TERMS - 2], message("widgets.more_terms", n=len(terms) - TERMS + 1), terms[-1]]
+    return " + ".join(terms)
+
+
+def _shapes_in(text: str, letters: dict[str, str]) -> str:
+    """The formula with shapes put in, where arrays of several shapes meet: what becomes of them is what it is about."""
+    right, result = [letters.get(token, "") for token in letters_of(text)], letters.get(text.partition("=")[0].strip())
+    if not all(right) or not result or "()" in right or speaks_of_shape(text):
+        return ""
+    return put_in(text, letters) if len({result, *right}) > 1 else ""
+
+
 def _sum_text(total: Any, parts: list[Any]) -> str:
     texts = [numbers_text(part) for part in parts]
-    return f"{numbers_text(total)} = {' + '.join(texts)}" if all(len(text) <= SHORT for text in texts) else ""
+    return f"{numbers_text(total)} = {_sum_of(texts)}" if all(len(text) <= SHORT for text in texts) else ""
 
 
 def _elementwise(part: Part) -> bool:

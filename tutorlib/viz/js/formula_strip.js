@@ -1,5 +1,6 @@
 // The strip under the toolbar: what happens at this step, as a formula and with the numbers put in.
 import { h, HIDDEN, put } from "./dom.js";
+import { short } from "./numbers.js";
 
 export function formulaStrip(t) {
   const root = h("div.tl-strip", HIDDEN);
@@ -26,10 +27,19 @@ export function formulaStrip(t) {
   return { root, show };
 }
 
-/** Parts of a gradient and their sum: 0.2 + 0.5 = 0.7. */
+const TERMS = 6;
+const FEW = 6;
+
+/** Parts of a gradient and their sum, 0.2 + 0.5 = 0.7; of many the first ones and the last. */
 export function accumulation(index, event, t) {
-  const text = (id) => index.spec.values[id]?.text ?? "–";
-  const terms = event.parts.flatMap((part, i) => [i > 0 && h("span", "+"), h("b.tl-part", text(part))]);
+  const text = (id) => {
+    const { stats, text = "–" } = index.spec.values[id] ?? {};
+    // Of long arrays the means are shown: they add up, too.
+    return stats?.size > FEW && !stats.nan && !stats.inf ? `μ ${short(stats.mean, 3)}` : text;
+  };
+  const many = event.parts.length > TERMS;
+  const shown = many ? [...event.parts.slice(0, TERMS - 2), null, event.parts.at(-1)] : event.parts;
+  const terms = shown.flatMap((part, i) => [i > 0 && h("span", "+"), part ? h("b.tl-part", text(part)) : "…"]);
   return h("span.tl-sum", h("span.tl-note", t("ui_parts")), ...terms,
     h("span", "="), h("b.tl-part.tl-total", text(event.value)));
 }

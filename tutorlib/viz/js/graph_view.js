@@ -35,6 +35,7 @@ const STEP_NAMES = {
   last: "ui_last_step", slider: "ui_step_slider",
 };
 const ZOOM = 1.3;
+const WIDE = 720;
 
 function render({ model, el }) {
   const t = translator(model.get("messages"));
@@ -42,6 +43,11 @@ function render({ model, el }) {
   const shell = makeShell(el, model, css, { label: t("ui_graph_view"), kind: "graph" });
   const sync = makeSync(model);
   const link = joinLink(model, (said) => view.hear(said));
+  // The legend is open on the first graph of a page, where there is room for it; afterwards as the person left it.
+  const parts = {
+    model, t, prefix, shell, sync, link,
+    legend: !document.querySelector('.tl-graph[data-tl-ready="true"]') && (shell.root.clientWidth || WIDE) >= WIDE,
+  };
   let view = build();
   const stopListening = listen(model, {
     spec: rebuild,
@@ -63,7 +69,7 @@ function render({ model, el }) {
   const showPaired = hidePaired(shell.root, model.get("key"));
 
   function build() {
-    return buildView({ model, t, prefix, shell, sync, link });
+    return buildView(parts);
   }
 
   return () => {
@@ -77,8 +83,8 @@ function render({ model, el }) {
   };
 }
 
-function buildView({ model, t, prefix, shell, sync, link }) {
-  const { root, status } = shell;
+function buildView(parts) {
+  const { model, t, prefix, shell: { root, status }, sync, link } = parts;
   const spec = model.get("spec");
   const index = graph.indexGraph(spec);
   const total = index.trace.length;
@@ -119,6 +125,7 @@ function buildView({ model, t, prefix, shell, sync, link }) {
   const band = phaseBand(t);
   band.show(index.phases, total);
   const panel = sidePanel(t, (name) => {
+    parts.legend = name === "legend";
     setPressed(legendButton, name === "legend");
     setPressed(helpButton, name === "help");
     setPressed(exportButton, name === "export");
@@ -316,7 +323,8 @@ function buildView({ model, t, prefix, shell, sync, link }) {
 
   const setHeight = (height) => body.style.setProperty("--tl-height", `${height || 420}px`);
   setHeight(model.get("height"));
-  toggleLegend();
+  if (parts.legend) toggleLegend();
+  else panel.close();
   select(model.get("selected"), { echo: false });
   setStep(step, { echo: false });
   root.dataset.tlReady = "true";

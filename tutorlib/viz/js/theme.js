@@ -1,5 +1,7 @@
 // Finds out whether the page around the widget is light or dark, and follows it when it changes.
 
+const FIXED = /^(light|dark)$/;
+
 /** "light" or "dark" for the page that holds the widget. */
 export function pageTheme(doc = document) {
   const { body, documentElement: html } = doc;
@@ -7,7 +9,7 @@ export function pageTheme(doc = document) {
   if (body?.classList.contains("vscode-dark") || body?.classList.contains("vscode-high-contrast")) return "dark";
   if (body?.classList.contains("vscode-light")) return "light";
   const colab = html.getAttribute("theme");
-  if (colab === "dark" || colab === "light") return colab;
+  if (FIXED.test(colab)) return colab;
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
 
@@ -15,7 +17,7 @@ export function pageTheme(doc = document) {
 export function followTheme(root, choice) {
   const update = () => {
     const wanted = choice();
-    root.dataset.tlTheme = wanted === "light" || wanted === "dark" ? wanted : pageTheme();
+    root.dataset.tlTheme = FIXED.test(wanted) ? wanted : pageTheme();
   };
   const observer = new MutationObserver(update);
   observer.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "class"] });
