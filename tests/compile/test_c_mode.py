@@ -204,6 +204,67 @@ def test_what_c_cannot_do_stays_with_numpy_between_the_segments():
     assert compiled(f).count("void tl_segment") == 2
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [1, 63, 64, 255, 256, 257, 1500])
+def test_a_long_loop_of_many_ops_is_cut_into_several(n, dtype):
+    x = tl.symbol("x", (3, n), dtype)
+    y = tl.exp(-tl.tanh(x * 2 + 1))
+    z = tl.log1p(y * y) * tl.tanh(x)
+    f = tl.function([x], [z, tl.sum(y), tl.mean(z), y + x], mode="c")
+    a = np.random.default_rng(5).normal(size=(3, n)).astype(dtype)
+    e = np.exp(-np.tanh(a * 2 + 1))
+    w = np.log1p(e * e) * np.tanh(a)
+    for got, want in zip(f(a), [w, e.sum(), w.mean(), e + a], strict=True):
+        assert_same(got, np.asarray(want))
+    loops = compiled(f).count("#pragma omp simd")
+    assert loops > 2 if 3 * n >= 64 else loops == 1
+
+
+def test_a_cut_loop_keeps_to_the_order_in_which_arrays_are_written_and_read():
+    w, v = tl.shared(np.linspace(-1, 1, 300), name="w"), tl.shared(np.zeros(300), name="v")
+    new = 0.9 * v + tl.tanh(w) * tl.exp(w) * tl.log1p(tl.exp(tl.tanh(w * 3.0)))
+    step = tl.function([], tl.sum(w * v), updates=[(v, new), (w, w - 0.1 * new)], mode="c")
+    a, b = w.get_value(), v.get_value()
+    for _ in range(3):
+        total = (a * b).sum()
+        b = 0.9 * b + np.tanh(a) * np.exp(a) * np.log1p(np.exp(np.tanh(a * 3.0)))
+        a = a - 0.1 * b
+        assert float(step()) == pytest.approx(total, rel=1e-12, abs=1e-12)
+    np.testing.assert_allclose(w.get_value(), a, rtol=1e-12)
+    np.testing.assert_allclose(v.get_value(), b, rtol=1e-12)
+    assert compiled(step).count("#pragma omp simd") > 2
+
+
+def test_equal_steps_share_one_function():
+    x, w = tl.matrix("x"), tl.shared(np.eye(4) * 0.9, name="w")
+    h = x
+    for _ in range(6):
+        h = tl.tanh(h @ w) + 0.1
+    f = tl.function([x], h, mode="c")
+    a = np.random.default_rng(6).normal(size=(3, 4))
+    want = a
+    for _ in range(6):
+        want = np.tanh(want @ (np.eye(4) * 0.9)) + 0.1
+    assert_same(f(a), want)
+    text = compiled(f)
+    assert text.count("static __attribute__((noinline)) void tl_part") < 6
+    # Each op is named with its line all the same.
+    assert text.count("/* tanh, ") + text.count("; tanh, ") + text.count("tanh, test_c_mode") >= 6
+
+
+def test_more_functions_of_one_text_than_places_for_their_tables():
+    x = tl.vector("x")
+    functions = [tl.function([x], tl.exp(x) * 2 + 1, mode="c") for _ in range(7)]
+    for _ in range(3):
+        for k, f in enumerate(functions):
+            assert f(np.full(3, float(k))).tolist() == pytest.approx([np.exp(k) * 2 + 1] * 3, rel=1e-14)
+    del functions[:5]
+    again = [tl.function([x], tl.exp(x) * 2 + 1, mode="c") for _ in range(5)]
+    for _ in range(3):
+        for k, f in enumerate([*functions, *again]):
+            assert f(np.full(3, float(k))).tolist() == pytest.approx([np.exp(k) * 2 + 1] * 3, rel=1e-14)
+
+
 def test_the_printed_program_gives_the_same_values():
     x = tl.vector("x")
     f = tl.function([x], tl.tanh(x) * 2 + 1, mode="c")

@@ -1,6 +1,6 @@
 """The machine's C compiler, if there is one: C text to a loaded library, kept on disk from one run to the next.
 
-Knows nothing of graphs. What is compiled is made by ``c_loops`` and ``c_products``.
+Knows nothing of graphs. What is compiled is made by ``c_program``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,14 @@ from tutorlib.core.errors import TutorlibError
 # No -ffast-math: NaN, infinities and signed zeros mean here what they mean in NumPy. What is left out instead changes
 # no value: errno, floating-point traps. Products are not fused with sums, which would round otherwise than NumPy does.
 _ALWAYS = ("-shared", "-fPIC", "-std=gnu11", "-w", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off")
-_FAST = ("-O3", "-march=native", "-fopenmp-simd", *(("-Wl,-Bsymbolic",) if sys.platform == "linux" else ()))
+# Conditions stay where they are written: moved together they could not become vector instructions so well.
+_FAST = (
+    "-O3",
+    "-march=native",
+    "-fopenmp-simd",
+    "-fno-thread-jumps",
+    *(("-Wl,-Bsymbolic",) if sys.platform == "linux" else ()),
+)
 # The vector versions of exp, tanh and so on, where the C library has them.
 _LIBRARIES = (("-lmvec", "-lm"), ("-lm",))
 _KEPT_FILES = 256

@@ -7,19 +7,19 @@ training step is a single C call. The values are those of NumPy, to rounding.
 
 from __future__ import annotations
 
-import ctypes
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tutorlib.compile.buffers import SHAPE_ONLY
+from tutorlib.compile.c_calls import calls_of, entries
 from tutorlib.compile.c_compiler import CompileError, compiler, library
 from tutorlib.compile.c_loops import Job, Loop, is_elementwise, is_full_sum
-from tutorlib.compile.c_products import PRODUCTS, is_partial_sum, is_product, product_text, sum_text
-from tutorlib.core.graph import Node, Symbol
+from tutorlib.compile.c_products import is_partial_sum, is_product
+from tutorlib.compile.c_program import Piece, Program
+from tutorlib.core.graph import Symbol
 from tutorlib.core.source import mark, resolve
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 # A segment of fewer calls gains less than the call of C costs.
 _FEWEST_CALLS = 2
-# Compilers take more than proportionally long over long functions, and nobody waits for a hundred thousand lines.
-_JOBS_A_FUNCTION, _MOST_JOBS = 120, 3000
+# Compilers take more than proportionally long over long loops, and nobody waits for a hundred thousand lines.
+_JOBS_A_LOOP, _MOST_JOBS = 120, 3000
 
 
 def ready_for_c() -> bool:
@@ -45,66 +45,12 @@ def _warn(text: str) -> None:
     warnings.warn_explicit(text, UserWarning, *place)
 
 
-class _Function:
-    """One C function: ``lines`` of text with the nodes they belong to, and the arrays it takes pointers of."""
-
-    def __init__(self, name: str, jobs: Sequence[Job], is_read_elsewhere: Callable[[int, set[int]], bool]) -> None:
-        self.name = name
-        self.lines: list[tuple[str, Node | None]] = []
-        self._slots: dict[int, int] = {}  # by id of variable
-        self._like: list[tuple[int, np.ndarray]] = []
-        for part in _grouped(jobs):
-            if isinstance(part, Loop):
-                inside = {id(job.node) for job in part.jobs}
-                self.lines += part.text(lambda key, inside=inside: is_read_elsewhere(key, inside), self._slot)  # type: ignore[misc]
-            else:
-                write = product_text if part.node.op.name in PRODUCTS else sum_text
-                self.lines += ((line, part.node) for line in write(part, self._slot))
-        self._table = (ctypes.c_void_p * max(1, len(self._like)))()
-        self._bound: list[Any] = [None] * len(self._like)
-
-    def _slot(self, key: int, array: np.ndarray) -> int:
-        if key not in self._slots:
-            self._slots[key] = len(self._like)
-            self._like.append((key, array))
-        return self._slots[key]
-
-    def text(self, comments: bool = False) -> str:
-        """The function as C; with ``comments`` each op is named above its first line."""
-        lines, last = [f"void {self.name}(void **a) {{"], None
-        for line, node in self.lines:
-            if comments and node is not None and node is not last:
-                where = f", {node.source.where}" if node.source is not None else ""
-                lines.append(f"/* {node.op.name}{where} */".replace("*/ */", "*/"))
-            last = node if node is not None else last
-            lines.append(line)
-        return "\n".join([*lines, "}", ""])
-
-    def bind(self, arrays: Mapping[int, Any]) -> bool:
-        """Point at the arrays as they are now; False where one is laid out otherwise than was compiled for."""
-        for number, (key, like) in enumerate(self._like):
-            array = arrays[key]
-            if array is self._bound[number]:
-                continue
-            if (array.shape, array.strides, array.dtype) != (like.shape, like.strides, like.dtype):
-                return False
-            self._table[number] = array.__array_interface__["data"][0]
-            self._bound[number] = array
-        return True
-
-    def call(self, loaded: ctypes.CDLL) -> Callable[[], Any]:
-        """Runs it; the table of pointers, and what they point at, live as long as this object."""
-        function = getattr(loaded, self.name)
-        function.argtypes, function.restype = [ctypes.c_void_p], None
-        return partial(function, ctypes.addressof(self._table))
-
-
 def _grouped(jobs: Sequence[Job]) -> Iterator[Loop | Job]:
     """Jobs that share a loop together, the others alone, in order."""
     loop: Loop | None = None
     for job in jobs:
         in_loop = is_elementwise(job) or is_full_sum(job)
-        if in_loop and loop is not None and loop.takes(job):
+        if in_loop and loop is not None and len(loop.jobs) < _JOBS_A_LOOP and loop.takes(job):
             loop.add(job)
             continue
         if loop is not None:
@@ -142,6 +88,7 @@ class Segments:
         operand: from a variable to its array or number.
         direct: ids of the results that are written into shared variables.
         kept: ids of the variables that are read after the steps.
+        checked: ids of those in which NaN is looked for, as long as NumPy computes something without protection.
         alone: whether the updates may be written by the same call as everything else.
     """
 
@@ -151,31 +98,31 @@ class Segments:
         operand: Callable[[Symbol], Any],
         direct: Mapping[int, Any],
         kept: set[int],
+        checked: set[int],
         alone: bool,
     ) -> None:
-        self._functions: dict[int, list[_Function]] = {}  # by position of the first step of a segment
-        self._calls: dict[int, list[Callable[[], Any]]] = {}
+        self._program = Program()
+        self._starts: dict[int, str] = {}  # the segments' names by position of their first step
+        self._calls: dict[int, Callable[[], Any]] = {}
         self._taken: set[int] = set()  # positions of the steps inside of segments
         jobs = {i: job for i, step in enumerate(steps) if (job := _job(step, operand)) is not None}
-        if len(jobs) > _MOST_JOBS:
-            return
+        found = list(self._segments(steps, jobs, direct, alone)) if len(jobs) <= _MOST_JOBS else []
+        self._taken.update(i for positions in found for i in positions)
         readers: dict[int, set[int]] = {}
         for step in steps:
             for i, var in enumerate(step.node.inputs):
                 if SHAPE_ONLY.get(step.node.op.name) != i:
                     readers.setdefault(id(var), set()).add(id(step.node))
+        tried = any(b.strict is not None for i, s in enumerate(steps) if i not in self._taken for b in s.calls)
+        ends = kept | checked if tried else kept
 
         def is_read_elsewhere(key: int, inside: set[int]) -> bool:
-            return key in kept or key in direct or not readers.get(key, set()) <= inside
+            return key in ends or key in direct or not readers.get(key, set()) <= inside
 
-        for positions in self._segments(steps, jobs, direct, alone):
-            parts = [positions[k : k + _JOBS_A_FUNCTION] for k in range(0, len(positions), _JOBS_A_FUNCTION)]
-            number = sum(map(len, self._functions.values()))
-            self._functions[positions[0]] = [
-                _Function(f"tl_segment_{number + k}", [jobs[i] for i in part], is_read_elsewhere)
-                for k, part in enumerate(parts)
-            ]
-            self._taken.update(positions)
+        for positions in found:
+            parts = _grouped([jobs[i] for i in positions])
+            self._starts[positions[0]] = self._program.add([Piece.of(part, is_read_elsewhere) for part in parts])
+        self._table = self._program.table()
         self._load()
 
     @staticmethod
@@ -195,23 +142,26 @@ class Segments:
         return (run for run in found if sum(len(steps[i].calls) for i in run) >= _FEWEST_CALLS)
 
     def _load(self) -> None:
-        if not self._functions:
+        if not self._starts:
             return
+        names = self._program.names()
         try:
-            loaded = library("\n".join(f.text() for found in self._functions.values() for f in found))
+            loaded = library(self._program.text() + entries(names))
         except (CompileError, OSError) as error:
             _warn(f"{error} — NumPy computes everything, with the same values")
-            self._functions, self._taken = {}, set()
+            self._starts, self._taken, self._program = {}, set(), Program()
+            self._table = self._program.table()
             return
-        self._calls = {i: [f.call(loaded) for f in found] for i, found in self._functions.items()}
+        calls = dict(zip(names, calls_of(loaded, names, self._table, self._program.work), strict=True))
+        self._calls = {position: calls[name] for position, name in self._starts.items()}
 
     def text(self) -> str:
         """The C program, each op named; empty where nothing is compiled."""
-        return "\n".join(f.text(comments=True) for found in self._functions.values() for f in found)
+        return self._program.commented() if self._starts else ""
 
     def bind(self, arrays: Mapping[int, Any]) -> bool:
         """Point at the arrays as they are now; False where a new plan is needed."""
-        return all(f.bind(arrays) for found in self._functions.values() for f in found)
+        return self._table.bind(arrays)
 
     def __contains__(self, position: int) -> bool:
         """Whether the step at ``position`` is compiled."""
@@ -223,4 +173,4 @@ class Segments:
 
     def calls_at(self, position: int) -> list[Callable[[], Any]]:
         """The calls that start where the step at ``position`` stands; none inside of a segment."""
-        return self._calls.get(position, [])
+        return [self._calls[position]] if position in self._calls else []

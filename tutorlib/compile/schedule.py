@@ -109,9 +109,9 @@ class Schedule(Running):
 
     def _compiled(self) -> Segments:
         steps = [step for step in self.steps if isinstance(step, Step)]
-        kept = {id(v) for v in (*self.outputs, *(new for _, new in self.updates), *self.checked)}
+        kept = {id(v) for v in (*self.outputs, *(new for _, new in self.updates))}
         alone = not self._moves and not self._lent_moves
-        found = Segments(steps, self._operand, self.direct, kept, alone)
+        found = Segments(steps, self._operand, self.direct, kept, {id(v) for v in self.checked}, alone)
         found.bind(self.array)
         return found
 

@@ -1,0 +1,150 @@
+"""The C program of a schedule: functions that take pointers, each text once, and segments that call them.
+
+Two loops that differ in nothing but the arrays they run over are one function: fifty steps of a recurrent network are
+compiled in the time of one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tutorlib.compile.c_loop_text import loop_text
+from tutorlib.compile.c_loops import Job, Loop
+from tutorlib.compile.c_math import definitions
+from tutorlib.compile.c_products import PRODUCTS, product_text, sum_text
+from tutorlib.core.graph import Node
+
+_OF_OUR_OWN = "/* tl_exp_float and the like: see tutorlib/compile/c_math.py */\n"
+
+
+class Slots:
+    """Numbers for arrays, by id of the variable: as they come."""
+
+    def __init__(self) -> None:
+        self.arrays: list[tuple[int, np.ndarray]] = []
+        self._known: dict[int, int] = {}
+
+    def __call__(self, key: int, array: np.ndarray) -> int:
+        if key not in self._known:
+            self._known[key] = len(self.arrays)
+            self.arrays.append((key, array))
+        return self._known[key]
+
+
+@dataclass
+class Piece:
+    """A loop, product or sum: ``lines`` of C with the nodes they belong to, ``jobs``, and ``slots``, the arrays that
+    it takes pointers of."""
+
+    lines: list[tuple[str, Node | None]]
+    jobs: Sequence[Job]
+    slots: Slots
+
+    @classmethod
+    def of(cls, part: Loop | Job, is_read_elsewhere: Callable[[int, set[int]], bool]) -> Piece:
+        """``is_read_elsewhere``: whether a variable (by id) is read by other nodes than those with these ids."""
+        slots = Slots()
+        if isinstance(part, Loop):
+            inside = {id(job.node) for job in part.jobs}
+            return cls(list(loop_text(part, lambda key: is_read_elsewhere(key, inside), slots)), part.jobs, slots)
+        write = product_text if part.node.op.name in PRODUCTS else sum_text
+        return cls([(line, part.node) for line in write(part, slots)], [part], slots)
+
+
+class Program:
+    """Segments, and the table of pointers that they run on."""
+
+    def __init__(self) -> None:
+        self._slots = Slots()
+        self._functions: dict[str, tuple[str, Piece]] = {}  # by text: name, and the first piece of this text
+        self._segments: list[list[tuple[str, Piece]]] = []
+        self.work = 0  # about how many operations all segments take
+
+    def add(self, pieces: Sequence[Piece]) -> str:
+        """A segment of these pieces, in this order; its name."""
+        calls = []
+        for piece in pieces:
+            text = "\n".join(line for line, _ in piece.lines)
+            name, _ = self._functions.setdefault(text, (f"tl_part_{len(self._functions)}", piece))
+            calls.append((name, piece))
+            for key, array in piece.slots.arrays:
+                self._slots(key, array)
+            self.work += sum(job.out.size for job in piece.jobs)
+        self._segments.append(calls)
+        return f"tl_segment_{len(self._segments) - 1}"
+
+    def names(self) -> list[str]:
+        """Of the segments."""
+        return [f"tl_segment_{k}" for k in range(len(self._segments))]
+
+    def table(self) -> Table:
+        """A table of pointers for its arrays."""
+        return Table(self._slots.arrays)
+
+    def text(self) -> str:
+        """As it is compiled."""
+        body = "\n".join([*self._function_lines(False), *self._segment_lines(False)])
+        return f"{definitions(body)}\n{body}\n"
+
+    def commented(self) -> str:
+        """For reading: each op is named where it is computed."""
+        body = "\n".join([*self._function_lines(True), *self._segment_lines(True), ""])
+        return _OF_OUR_OWN + body if definitions(body) else body
+
+    def _function_lines(self, comments: bool) -> Iterator[str]:
+        for name, piece in self._functions.values():
+            yield f"static __attribute__((noinline)) void {name}(void **a) {{"
+            last = None
+            for line, node in piece.lines:
+                if comments and node is not None and node is not last:
+                    yield f"/* {_named(node)} */"
+                last = node if node is not None else last
+                yield line
+            yield "}"
+
+    def _segment_lines(self, comments: bool) -> Iterator[str]:
+        first = {id(piece) for _, piece in self._functions.values()}
+        for segment, calls in zip(self.names(), self._segments, strict=True):
+            yield f"void {segment}(void **a) {{"
+            for name, piece in calls:
+                if comments and id(piece) not in first:
+                    yield f"/* {'; '.join(_named(job.node) for job in piece.jobs)} */"
+                pointers = ", ".join(f"a[{self._slots(*entry)}]" for entry in piece.slots.arrays)
+                yield f"{name}((void *[]){{{pointers}}});"
+            yield "}"
+
+
+def _named(node: Node) -> str:
+    where = f", {node.source.where}" if node.source is not None else ""
+    return f"{node.op.name}{where}".replace("*/", "*")
+
+
+class Table:
+    """The pointers that a program runs on; what they point at lives as long as it does.
+
+    Attributes: ``address``, of the table itself.
+    """
+
+    def __init__(self, like: Sequence[tuple[int, np.ndarray]]) -> None:
+        self._like = like
+        self._pointers = (ctypes.c_void_p * max(1, len(like)))()
+        self._bound: list[Any] = [None] * len(like)
+        self.address = ctypes.addressof(self._pointers)
+
+    def bind(self, arrays: Mapping[int, Any]) -> bool:
+        """Point at the arrays (by id of variable) as they are now; False where one is laid out otherwise than was
+        compiled for."""
+        for number, (key, like) in enumerate(self._like):
+            array = arrays[key]
+            if array is self._bound[number]:
+                continue
+            if (array.shape, array.strides, array.dtype) != (like.shape, like.strides, like.dtype):
+                return False
+            self._pointers[number] = array.__array_interface__["data"][0]
+            self._bound[number] = array
+        return True
