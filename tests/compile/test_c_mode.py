@@ -359,3 +359,18 @@ def test_loops_are_as_few_as_the_layout_allows():
     assert collapsed(a.shape, [a, np.broadcast_to(np.zeros(6), a.shape)]) == ([20, 6], [(6, 0), (1, 1)])
     assert collapsed(a.T.shape, [a.T]) == ([6, 5, 4], [(1,), (6,), (30,)])
     assert collapsed((1, 1), [np.zeros((1, 1))]) == ([], [])
+
+
+def test_loops_and_sums_go_along_memory():
+    """Maps behind a convolution have the batch last in memory."""
+    rng = np.random.default_rng(7)
+    a, k = rng.normal(size=(4, 2, 6, 6)), rng.normal(size=(3, 2, 3, 3))
+    x, w = tl.symbol("x", a.shape), tl.shared(k, name="w")
+    y = tl.conv2d(x, w)
+    z = tl.where(y > 0, tl.tanh(y) * 2, y) + 1
+    f = tl.function([x], [z, z.sum(axis=(0, 2, 3)), tl.mean(z, axis=1), tl.sum(z)], mode="c")
+    plain = tl.function([x], [z, z.sum(axis=(0, 2, 3)), tl.mean(z, axis=1), tl.sum(z)], mode="plain")
+    for got, want in zip(f(a), plain(a), strict=True):
+        assert_same(got, want)
+    # 192 values in one loop, not 4 times 48.
+    assert "i0 < 192;" in compiled(f) or "j < 192;" in compiled(f)

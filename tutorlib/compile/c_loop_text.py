@@ -94,7 +94,8 @@ class _LoopText:
     def lines(self) -> Lines:
         parts = self._parts()
         bodies = [[(job, self._body(job, k)) for job in part] for k, part in enumerate(parts)]
-        sizes, steps = collapsed(self.loop.shape, [a for _, a in self.pointers.values()])
+        arrays = [a for _, a in self.pointers.values()]
+        sizes, steps = collapsed(arrays[0].shape if arrays else (), arrays)
         self.where = {number: _index([step[k] for step in steps]) for k, number in enumerate(self.pointers)}
         last = sizes[-1] if sizes else 1
         block = (BLOCK if len(parts) > 1 else LONG_BLOCK) if self.sums or len(parts) > 1 else last
@@ -124,8 +125,8 @@ class _LoopText:
 
     def _parts(self) -> list[list[Job]]:
         """The jobs of each loop, in order."""
-        arrays = [np.broadcast_to(a, self.loop.shape) for a in self.loop.writes + self.loop.reads]
-        sizes, _ = collapsed(self.loop.shape, arrays)
+        arrays = [self.loop.spread(a) for a in self.loop.writes + self.loop.reads]
+        sizes, _ = collapsed(arrays[0].shape, arrays)
         parts: list[list[Job]] = [[]]
         count = 0
         for job in self.loop.jobs:
@@ -202,7 +203,7 @@ class _LoopText:
         """Where the loop finds its element; one that is the same everywhere is read once."""
         number = self.slot(key, array)
         kind = C_TYPES[array.dtype.name]
-        spread = np.broadcast_to(array, self.loop.shape)
+        spread = self.loop.spread(array)
         if number not in self.pointers:
             self.pointers[number] = (f"{kind} *p{number} = a[{number}];", spread)
             if not any(spread.strides) and not written:

@@ -116,6 +116,10 @@ class Loop:
     def _spread(self, array: np.ndarray) -> np.ndarray:
         return np.broadcast_to(array, self.shape)
 
+    def spread(self, array: np.ndarray) -> np.ndarray:
+        """``array`` over the loop's shape, with the axes in the order in which the loop goes: along memory."""
+        return np.broadcast_to(array, self.shape).transpose(in_memory((self.writes or self.reads)[0]))
+
     def add(self, job: Job) -> None:
         self.jobs.append(job)
         self.reads += [self._spread(a) for key, a in job.operands if isinstance(a, np.ndarray) and key not in self.made]
@@ -124,6 +128,11 @@ class Loop:
         else:
             self.made.add(job.key)
             self.writes.append(job.out)
+
+
+def in_memory(array: np.ndarray) -> list[int]:
+    """The axes of an array in the order in which it lies in memory, the one of the largest steps first."""
+    return sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
 
 
 def collapsed(shape: Sequence[int], arrays: Iterable[np.ndarray]) -> tuple[list[int], list[tuple[int, ...]]]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from tutorlib.compile.c_loops import C_TYPES, SUMS, Job, collapsed
+from tutorlib.compile.c_loops import C_TYPES, SUMS, Job, collapsed, in_memory
 from tutorlib.ops.define import normalized_axes
 
 # Multiplications up to which a loop is no slower than calling BLAS, and elements of a copy on the stack.
@@ -132,8 +132,7 @@ def sum_text(job: Job, slot: Slot) -> Lines:
     count = float(np.prod([x.shape[i] for i in axes], dtype=float)) if job.node.op.name == "mean" else 1.0
     # The result seen with the shape of x: along a summed axis every element is the same one.
     out = job.out.reshape(tuple(1 if i in axes else n for i, n in enumerate(x.shape)))
-    kept = [i for i in range(x.ndim) if i not in axes]
-    order = [*kept, *axes]
+    kept, axes = [i for i in in_memory(x) if i not in axes], tuple(i for i in in_memory(x) if i in axes)
     outer, steps = collapsed([x.shape[i] for i in kept], [_lying(x, kept), _lying(out, kept)])
     inner, along = collapsed([x.shape[i] for i in axes], [_lying(x, axes)])
     yield "{"
@@ -143,8 +142,7 @@ def sum_text(job: Job, slot: Slot) -> Lines:
         [f"i{k} * {s[0]}" for k, s in enumerate(steps)] + [f"q{k} * {s[0]}" for k, s in enumerate(along)]
     )
     to = " + ".join(f"i{k} * {s[1]}" for k, s in enumerate(steps)) or "0"
-    by_rows = bool(steps and steps[-1][0] == 1 and steps[-1][1] == 1) and order != list(range(x.ndim))
-    if by_rows:
+    if steps and along and steps[-1] == (1, 1):
         yield from _rows_added(t, outer, inner, from_ or "0", to, count)
     else:
         yield from (f"for (long i{k} = 0; i{k} < {n}; i{k}++) {{" for k, n in enumerate(outer))

@@ -25,8 +25,9 @@ from tutorlib.core.source import mark, resolve
 if TYPE_CHECKING:
     from tutorlib.compile.schedule import Step
 
-# A segment of fewer calls gains less than the call of C costs.
+# A segment of fewer calls gains less than the call of C costs, unless NumPy takes several passes for the one.
 _FEWEST_CALLS = 2
+_OF_SEVERAL_PASSES = frozenset({"where", "softplus", "sigmoid"})
 # Compilers take more than proportionally long over long loops, and nobody waits for a hundred thousand lines.
 _JOBS_A_LOOP, _MOST_JOBS = 120, 3000
 
@@ -74,6 +75,11 @@ def _job(step: Step, operand: Callable[[Symbol], Any]) -> Job | None:
         return None
     job = Job(node, tuple(read), step.outs[0])
     return job if any(fits(job) for fits in (is_elementwise, is_full_sum, is_product, is_partial_sum)) else None
+
+
+def _passes(step: Step) -> int:
+    """About how often NumPy goes over the step's arrays; several passes may hide in one call."""
+    return max(len(step.calls), _FEWEST_CALLS if step.node.op.name in _OF_SEVERAL_PASSES else 0)
 
 
 def _can_be_walked(array: np.ndarray) -> bool:
@@ -139,7 +145,7 @@ class Segments:
                 found[-1].append(i)
             elif step.outs:
                 found.append([])
-        return (run for run in found if sum(len(steps[i].calls) for i in run) >= _FEWEST_CALLS)
+        return (run for run in found if sum(_passes(steps[i]) for i in run) >= _FEWEST_CALLS)
 
     def _load(self) -> None:
         if not self._starts:
