@@ -224,9 +224,9 @@ def test_results_nobody_uses_are_not_computed(symbols):
 
 
 def test_the_step_is_rewritten_like_any_graph():
-    x = tl.vector("x")
-    _, ys = tl.scan(lambda c, x: (None, tl.log(1 + tl.exp(x)) * 1), x)
-    assert inner_ops(scans(tl.function([x], ys))[0]) == ["softplus"]
+    x, c0 = tl.vector("x"), tl.scalar("c0")
+    last, _ = tl.scan(lambda c, x: (tl.log(1 + tl.exp(c * x)) * 1, None), x, c0)
+    assert inner_ops(scans(tl.function([x, c0], last))[0]) == ["mul", "softplus"]
 
 
 def test_the_backward_pass_does_not_repeat_costly_work(symbols):

@@ -1,8 +1,9 @@
 """From a graph with loops and branches in it to the one that runs: nothing computed that nobody wants.
 
-Three things happen, in this order. What only one branch of an ``ifelse`` needs moves into that branch, so that it runs
+Four things happen, in this order. What only one branch of an ``ifelse`` needs moves into that branch, so that it runs
 only if the branch is taken. Results that nobody uses (the history a gradient would need, say) are dropped from loops
-and branches, with the operands that only they needed. The graphs inside are rewritten, as the outer one was.
+and branches, with the operands that only they needed. The graphs inside are rewritten, as the outer one was. What a
+scan need not do step by step moves out of it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Any
 
 from tutorlib.compile.graph_state import copied
 from tutorlib.compile.ifelse import BRANCHES, IfElse, assembled
+from tutorlib.compile.scan_op import ScanOp
+from tutorlib.compile.scan_outside import lifted
 from tutorlib.compile.subgraph import ControlOp, Prepared, Rewrite, remade
 from tutorlib.core.graph import Node, Symbol
 from tutorlib.core.toposort import toposort
@@ -26,12 +29,14 @@ def prepared(roots: list[Symbol], rewrite: RewriteInside, nodes: Sequence[Node] 
     the roots, where they are known."""
     if not any(isinstance(node.op, ControlOp) for node in (toposort(roots) if nodes is None else nodes)):
         return roots
-    return _trimmed(_sunk(roots), rewrite)
+    return _lifted(_trimmed(_sunk(roots), rewrite))
 
 
 def plainly(roots: list[Symbol]) -> list[Symbol]:
     """``roots`` in the form that runs, with no rewrite anywhere."""
-    return prepared(roots, lambda inner, node: plainly(inner))
+    if not any(isinstance(node.op, ControlOp) for node in toposort(roots)):
+        return roots
+    return _trimmed(_sunk(roots), lambda inner, node: plainly(inner))
 
 
 # ---- what only one branch needs ----
@@ -132,6 +137,24 @@ def _trimmed(roots: list[Symbol], rewrite: RewriteInside) -> list[Symbol]:
             continue
         for old, v in zip(kept, made.outputs, strict=True):
             v.name = old.name
+            new[id(old)] = v
+    return [new.get(id(v), v) for v in roots]
+
+
+# ---- what a scan need not do step by step ----
+
+
+def _lifted(roots: list[Symbol]) -> list[Symbol]:
+    new: dict[int, Symbol] = {}
+    for node in toposort(roots):
+        inputs: Any = tuple(new.get(id(v), v) for v in node.inputs)
+        results = lifted(node, inputs) if isinstance(node.op, ScanOp) else None
+        if results is None:
+            if all(a is b for a, b in zip(inputs, node.inputs, strict=True)):
+                continue
+            results = list(copied(node, inputs).outputs)
+        for old, v in zip(node.outputs, results, strict=True):
+            v.name = v.name or old.name
             new[id(old)] = v
     return [new.get(id(v), v) for v in roots]
 

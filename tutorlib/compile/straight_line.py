@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from tutorlib.compile.bound import DOT
 from tutorlib.core.graph import Constant, Node, Symbol
 
 
@@ -20,6 +21,8 @@ def _bound(node: Node) -> Callable[..., Any]:
     """What computes a node from arrays of the host."""
     if node.op.name == "transpose":  # np.transpose takes as long to find the method as the method takes
         return partial(_transposed, node.attrs["axes"])
+    if node.op.name == "matmul" and all(v.ndim <= 2 for v in node.inputs):
+        return DOT  # the same for these, with less ado
     return partial(node.op.on_numpy, **node.attrs) if node.attrs else node.op.on_numpy
 
 
