@@ -56,6 +56,13 @@ def values(expressions, seed=0):
         (2.0 * v + 3.0 * v, ["mul"]),
         (v + 3.0 * tl.exp(v) + 2.0 * tl.exp(v), ["exp", "mul", "add"]),
         (3.0 * v + (2.0 * v) * tl.exp(v), ["exp", "mul", "add", "mul"]),
+        (v * tl.sin(v) + v * tl.cos(v), ["sin", "cos", "add", "mul"]),
+        (v * tl.sin(v) - (v * tl.cos(v)) * 2.0, ["sin", "cos", "mul", "sub", "mul"]),
+        (5.0 * (v + 2.0 * (v * v * v)), ["square", "mul", "add", "mul"]),
+        ((2.0 * v) * (0.5 * tl.sin(v)), ["sin", "mul"]),
+        ((2.0 * tl.cos(v)) * (3.0 * tl.sin(v)), ["cos", "sin", "mul", "mul"]),
+        (-((3.0 * v) * tl.sin(v)), ["mul", "sin", "mul"]),
+        (v * tl.sin(v) + v * 1.0, ["sin", "mul", "add"]),
     ],
 )
 def test_what_a_rule_leaves(expression, left):
@@ -154,3 +161,46 @@ def test_masked_infinities_stay_masked_where_products_are_joined():
     cost = tl.sum(tl.where(x > 0, tl.log(x), 0.0) ** 3) * 0.5
     f = tl.function([x], tl.grad(cost, x))
     np.testing.assert_allclose(f([0.0, 1.0, np.e]), [0.0, 0.0, 1.5 / np.e])
+
+
+def gelu(m, x):
+    return 0.5 * x * (1 + m.tanh(0.8 * (x + 0.04 * (x * x * x))))
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 3e-6), ("float64", 1e-12)])
+def test_the_slope_of_gelu_is_jaxs_and_needs_a_sigmoid_in_place_of_a_tangent(dtype, tolerance):
+    z = tl.symbol("z", (101,), dtype)
+    cost = tl.sum(tl.square(gelu(tl, z)))
+    slope = tl.grad(cost, z)
+    at = np.linspace(-6, 6, 101, dtype=dtype)
+    with jax.enable_x64(True):
+        want, wanted = jax.value_and_grad(lambda a: jnp.square(gelu(jnp, a)).sum())(jnp.asarray(at, "float64"))
+    for mode in (None, "check", "plain"):
+        found, gradient = tl.function([z], [cost, slope], mode=mode)(at)
+        np.testing.assert_allclose(found, want, rtol=1e-5)
+        np.testing.assert_allclose(gradient, wanted, rtol=tolerance, atol=tolerance)
+    left = ops(cost, slope)
+    assert "tanh" not in left and left.count("sigmoid") == 1
+    assert len(left) < len([n for n in tl.toposort([cost, slope])]) - 8
+
+
+def test_one_plus_tanh_is_exact_far_to_the_left():
+    z = tl.symbol("z", (3,))
+    found = tl.function([z], 0.5 * (1 + tl.tanh(z)))(np.array([-20.0, -30.0, 1.0]))
+    np.testing.assert_allclose(found, 1 / (1 + np.exp([40.0, 60.0, -2.0])), rtol=1e-14)
+
+
+def test_a_tangent_that_is_wanted_for_itself_stays():
+    z = tl.symbol("z", (3,))
+    assert ops(0.5 * (1 + tl.tanh(z)), tl.tanh(z)) == ["tanh", "add", "mul"]
+    assert ops(1 + tl.tanh(z)) == ["tanh", "add"]
+    assert "sigmoid" not in ops(tl.grad(tl.sum(tl.tanh(z) * 2.0), z))
+
+
+def test_a_cotangent_of_zero_stays_zero_where_factors_are_collected():
+    z, g = tl.symbol("z", (4,)), tl.symbol("g", (4,))
+    cost = tl.sum(g * (z * tl.sqrt(z) + z * tl.log(z)))
+    at, weights = np.array([0.0, 1.0, 4.0, 0.0]), np.array([0.0, 1.0, 2.0, 0.0])
+    (slope, plain) = (tl.function([z, g], tl.grad(cost, z), mode=mode)(at, weights) for mode in (None, "plain"))
+    np.testing.assert_allclose(slope, plain)
+    np.testing.assert_allclose(slope, [0.0, 1.5 + 1.0, 2 * (3.0 + np.log(4.0) + 1.0), 0.0])

@@ -183,6 +183,11 @@ class _Work:
         _record(self._graph, self._log, r.name, r.says, old, after, difference)
         made = [after.node] if after.node is not None else []
         made += [v.node for n in made for v in n.inputs if v.node is not None]
+        for n in made:  # and what the rule has built below, which grows the list
+            if n.meta is building.meta:
+                made += [
+                    v.node for v in n.inputs if v.node is not None and v.node.meta is n.meta and v.node not in made
+                ]
         self._changed += made
         # Others that use the same operands may now find what they wait for.
         for var in {id(v): v for n in made for v in n.inputs if v.node is not None}.values():

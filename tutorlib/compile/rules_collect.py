@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tutorlib.compile.matching import made_by, used_once, users
 from tutorlib.compile.rule_table import rule
-from tutorlib.compile.rules_factors import scaled_by
-from tutorlib.core.graph import Node, Symbol
+from tutorlib.compile.rules_factors import number_and_rest, scaled_by
+from tutorlib.core.graph import Constant, Node, Symbol
 from tutorlib.core.operators import OPS
 
 
@@ -73,34 +74,118 @@ def _alike(*variables: Symbol) -> bool:
     return first.aval.known and all(v.shape == first.shape and v.dtype == first.dtype for v in variables)
 
 
+class _Product:
+    """A variable as number · factor · factor · …, through products that nothing else uses.
+
+    ``guard`` is the factor that makes a protected product zero where it is zero; None in a plain one.
+    """
+
+    def __init__(self, var: Symbol) -> None:
+        self.number = 1.0
+        self.factors: list[Symbol] = []
+        self.guard: Symbol | None = None
+        self._open(var)
+
+    def _open(self, var: Symbol) -> None:
+        node = made_by(var, "mul", "safe_mul") if used_once(var) else None
+        if node is None or not _alike(var, *(v for v in node.inputs if not isinstance(v, Constant))):
+            self.factors.append(var)
+            return
+        scaled = number_and_rest(node) if node.op.name == "mul" else None
+        if scaled is not None:
+            self.number *= scaled[0]
+            self._open(scaled[1])
+            return
+        if any(isinstance(v, Constant) for v in node.inputs):
+            self.factors.append(var)
+            return
+        before = len(self.factors)
+        self._open(node.inputs[0])
+        if node.op.name == "safe_mul" and self.guard is None:
+            self.guard = self.factors[before]
+        self._open(node.inputs[1])
+
+    def without(self, common: list[Symbol]) -> list[Symbol]:
+        left = list(self.factors)
+        for v in common:
+            left.pop(next(i for i, w in enumerate(left) if w is v))
+        return left
+
+    @property
+    def steps(self) -> int:
+        return len(self.factors) - 1 + (self.number != 1)
+
+
+def _times(number: float, factors: list[Symbol]) -> Any:
+    result: Any = factors[0] if factors else number
+    for factor in factors[1:]:
+        result = OPS.mul(result, factor)
+    return OPS.mul(result, number) if factors and number != 1 else result
+
+
 @rule(
     "add",
+    "sub",
     tier="algebra",
     safety="reassociates",
-    says="g · s + (b · g) · y = g · (s + b · y)",
+    says="g · a + c · (g · b) = g · (a + c · b): what two products have in common multiplies once",
     of=("mul safe_mul",),
 )
-def common_factor(node: Node) -> Any:
+def common_factors(node: Node) -> Any:
     out = node.outputs[0]
-    if out.dtype.kind != "f":
+    if out.dtype.kind != "f" or out.dtype.itemsize < 4 or not _alike(*node.inputs, out):
         return None
-    for first, second in (node.inputs, node.inputs[::-1]):
-        product = made_by(second, "mul", "safe_mul")
-        scaled = scaled_by(product.inputs[0]) if product is not None else None
-        if product is None or scaled is None or not (used_once(first) and used_once(second)):
-            continue
-        if not _alike(first, second, out):
-            return None
-        (b, g), y = scaled, product.inputs[1]
-        other = made_by(first, "mul", "safe_mul")
-        plain = scaled_by(first)
-        if plain is not None and plain[1] is g:
-            kind = "mul"
-            s: Any = plain[0]
-        elif other is not None and other.inputs[0] is g and _alike(other.inputs[1], out):
-            kind, s = other.op.name, other.inputs[1]
-        else:
-            continue
-        if _alike(y, g, out):
-            return _products(product.op.name, kind)(g, OPS.add(OPS.mul(y, b), s))
-    return None
+    first, second = (_Product(v) for v in node.inputs)
+    common: list[Symbol] = []
+    for v in first.factors:
+        if sum(v is w for w in common) < sum(v is w for w in second.factors):
+            common.append(v)
+    lefts = [p.without(common) for p in (first, second)]
+    if not common or not any(lefts) or not all(map(math.isfinite, (first.number, second.number))):
+        return None
+    guards = {id(p.guard): p.guard for p in (first, second) if p.guard is not None}
+    if len(guards) > 1 or not all(any(g is v for v in common) for g in guards.values()):
+        return None
+    left = sum(
+        max(len(rest) - 1, 0) + (p.number != 1 and bool(rest)) for rest, p in zip(lefts, (first, second), strict=True)
+    )
+    gain = first.steps + second.steps - left - len(common)
+    if gain < 1 and not (gain == 0 and _goes_on(out)):
+        return None
+    numbers, outer = (first.number, second.number), 1.0
+    if all(lefts) and 1 not in numbers:
+        # One of the numbers multiplies all: it may vanish further up.
+        numbers, outer = (first.number / second.number, 1.0), second.number
+    total = node.op(*(_times(number, rest) for rest, number in zip(lefts, numbers, strict=True)))
+    kind = OPS.safe_mul if guards else OPS.mul
+    (result, *others) = sorted(common, key=lambda v: not any(v is g for g in guards.values()))
+    for factor in (*others, total):
+        result = kind(result, factor)
+    return OPS.mul(result, outer) if outer != 1 else result
+
+
+def _goes_on(var: Symbol) -> bool:
+    """Whether the one use of ``var`` is a sum, or a product with a number: it may become part of a larger one."""
+    (user, *others) = users(var) or [None]
+    if others or user is None:
+        return False
+    return user.op.name in ("add", "sub") or (user.op.name == "mul" and number_and_rest(user) is not None)
+
+
+@rule(
+    "mul",
+    "safe_mul",
+    tier="algebra",
+    safety="reassociates",
+    says="(a · x) · (b · y) = (a·b) · (x · y)",
+    of=("mul",),
+)
+def numbers_of_factors(node: Node) -> Any:
+    x, y = (scaled_by(v) for v in node.inputs)
+    if x is None or y is None or not _alike(x[1], y[1], node.outputs[0]):
+        return None
+    number = x[0] * y[0]
+    if number == 1:
+        return node.op(x[1], y[1])
+    once = all(used_once(v) for v in node.inputs) and number and math.isfinite(number)
+    return OPS.mul(node.op(x[1], y[1]), number) if once else None

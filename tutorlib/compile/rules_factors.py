@@ -192,9 +192,11 @@ def factor_into_factors(node: Node) -> Any:
     if found is None or inner is None or not used_once(found[1]):
         return None
     g, x = inner.inputs
-    if not _takes(g, found[0]) or g.dtype != inner.outputs[0].dtype:
-        return None
-    return inner.op(OPS.mul(g, found[0]), x)
+    if _takes(g, found[0]) and g.dtype == inner.outputs[0].dtype:
+        return inner.op(OPS.mul(g, found[0]), x)
+    if inner.op.name in ("mul", "safe_mul") and _takes(x, found[0]) and x.dtype == inner.outputs[0].dtype:
+        return inner.op(g, OPS.mul(x, found[0]))
+    return None
 
 
 def _takes(var: Symbol, c: float, depth: int = 4) -> bool:
@@ -214,6 +216,15 @@ def _takes(var: Symbol, c: float, depth: int = 4) -> bool:
     if name == "where":
         return any(scalar_value(inputs[i]) == 0 and _takes(inputs[3 - i], c, depth - 1) for i in (1, 2))
     return name in ("add", "sub") and all(_takes(v, c, depth - 1) for v in inputs)
+
+
+@rule("neg", tier="algebra", says="−(g · x) = (−g) · x, where the sign may vanish", of=("mul safe_mul safe_div div",))
+def sign_into_factors(node: Node) -> Any:
+    inner = made_by(node.inputs[0], "mul", "safe_mul", "safe_div", "div")
+    if inner is None or not used_once(node.inputs[0]) or node.outputs[0].dtype.kind != "f":
+        return None
+    g, x = inner.inputs
+    return inner.op(OPS.neg(g), x) if g.node is not None and _takes(g, -1.0) else None
 
 
 @rule(
@@ -246,9 +257,15 @@ def factor_into_sum(node: Node) -> Any:
         return None
     x, y = inner.inputs
     out = inner.outputs[0]
-    if x is y or not all(v.dtype == out.dtype and _takes(v, found[0]) for v in (x, y)):
+    if x is y or not all((v.dtype == out.dtype or _is_plain(v)) and _takes(v, found[0]) for v in (x, y)):
         return None
-    return inner.op(OPS.mul(x, found[0]), OPS.mul(y, found[0]))
+    x, y = (v.value * found[0] if _is_plain(v) else OPS.mul(v, found[0]) for v in (x, y))  # type: ignore[attr-defined]
+    return inner.op(x, y)
+
+
+def _is_plain(var: Symbol) -> bool:
+    """Whether it is a number as Python writes it, which takes the dtype of what it stands beside."""
+    return isinstance(var, Constant) and var.aval.weak and isinstance(var.value, int | float)
 
 
 @rule(

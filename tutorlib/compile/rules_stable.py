@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tutorlib.compile.matching import is_scalar, keeps, made_by, nonpositive, users
+from tutorlib.compile.matching import is_scalar, keeps, made_by, nonpositive, scalar_value, users
 from tutorlib.compile.rule_table import rule
+from tutorlib.compile.rules_factors import scaled_by
 from tutorlib.core.graph import Node, Symbol
 from tutorlib.core.operators import OPS
 from tutorlib.core.walk import shape_source
@@ -128,6 +129,66 @@ def one_minus_sigmoid(node: Node) -> Any:
     if all(_multiplies(user, s) for user in users(node.outputs[0])):
         return None
     return OPS.sigmoid(OPS.neg(x))
+
+
+def _is_one_minus_square(node: Any) -> bool:
+    """Whether all that uses the square that ``node`` computes is 1 − it."""
+    found = users(node.outputs[0])
+    return bool(found) and all(
+        n is not None and n.op.name == "sub" and is_scalar(n.inputs[0], 1) and keeps(node.outputs[0], n) for n in found
+    )
+
+
+def _takes_a_number(product: Any, var: Symbol) -> bool:
+    """Whether a node multiplies ``var`` by a number, or by something that is a number times something."""
+    if product is None or product.op.name != "mul":
+        return False
+    return any(v is not var and (scalar_value(v) is not None or scaled_by(v) is not None) for v in product.inputs)
+
+
+@rule(
+    "add",
+    tier="stable",
+    safety="exact",
+    says="1 + tanh(x) = 2 · sigmoid(2x), exact where tanh nears −1",
+    of=("tanh", "number array"),
+)
+def one_plus_tanh(node: Node) -> Any:
+    t = _one_plus(node.outputs[0])
+    inner = made_by(t, "tanh")
+    if inner is None or t is None or inner.inputs[0].dtype != t.dtype:
+        return None
+    # Where something else wants the tangent, computing a sigmoid too gains nothing; nor does it where there are more
+    # steps afterwards, since neither number can vanish and no slope is wanted.
+    slopes = [n for n in users(t) if n is not None and n.op.name == "square" and _is_one_minus_square(n)]
+    sums = [n for n in users(t) if n is not None and _one_plus(n.outputs[0]) is t]
+    if len(slopes) + len(sums) < len(users(t)):
+        return None
+    if not slopes and not any(_takes_a_number(user, node.outputs[0]) for user in users(node.outputs[0])):
+        return None
+    return OPS.mul(OPS.sigmoid(OPS.mul(inner.inputs[0], 2.0)), 2.0)
+
+
+@rule(
+    "sub",
+    tier="stable",
+    safety="reassociates",
+    says="1 − tanh(x)² = 4 · (s − s²), where s = sigmoid(2x) is there",
+    of=("square", "number array"),
+)
+def slope_of_tanh(node: Node) -> Any:
+    one, square = node.inputs
+    inner = made_by(square, "square")
+    tangent = made_by(inner.inputs[0], "tanh") if inner is not None else None
+    if tangent is None or not is_scalar(one, 1) or not keeps(square, node):
+        return None
+    for double in users(tangent.inputs[0]):
+        if double is None or double.op.name != "mul" or not any(is_scalar(v, 2) for v in double.inputs):
+            continue
+        for s in users(double.outputs[0]):
+            if s is not None and s.op.name == "sigmoid" and keeps(s.outputs[0], node):
+                return OPS.mul(OPS.sub(s.outputs[0], OPS.square(s.outputs[0])), 4.0)
+    return None
 
 
 @rule("log", tier="stable", says="log(eˣ) = x", of=("exp",))

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tutorlib.compile.bound import STRICT, Bound, empty, owner_of, thin
+from tutorlib.compile.bound import DOT, SHORT, STRICT, Bound, empty, ones_of, owner_of, thin
 from tutorlib.compile.buffers import Buffers, Like, Lives
 from tutorlib.compile.lower import lowered
 from tutorlib.compile.regions import (
@@ -77,6 +77,7 @@ class Tiles:
         self._whole = {id(v): array for v, array in self.results}
         self._parts = {id(n): np.empty(self.count, likes[id(n.outputs[0])][1]) for n in nodes if n.op.name in SUMS}
         self._scratch: dict[tuple[str, int], np.ndarray] = {}
+        self._rows: dict[tuple[int, Any], np.ndarray] = {}
         self._lent: np.ndarray | None = None
         self._place_tiles()
         self.calls: list[Bound] = []
@@ -139,8 +140,17 @@ class Tiles:
         operands = [part(v) for v in node.inputs]
         if node.op.name in SUMS:
             to = self._parts[id(node)][k : k + 1].reshape(())
-            return [Bound(partial(np.add.reduce, operands[0], 0, None, to), "{out}[...] += np.add.reduce({0})")]
+            return self._sum(operands[0], to)
         return lowered(node, operands, part(node.outputs[0]), self.scratch)
+
+    def _sum(self, x: np.ndarray, to: np.ndarray) -> list[Bound]:
+        """The sum of a tile: of short rows by BLAS, then of these sums in pairs; of an odd length all in pairs."""
+        text = "{out}[...] += np.add.reduce({0})"
+        if x.size % SHORT or x.dtype.name not in ("float32", "float64"):
+            return [Bound(partial(np.add.reduce, x, 0, None, to), text)]
+        sums = self._rows.setdefault((x.size, x.dtype), np.empty(x.size // SHORT, x.dtype))
+        rows = partial(DOT, x.reshape(-1, SHORT), ones_of(SHORT, x.dtype), sums)
+        return [Bound(rows, ""), Bound(partial(np.add.reduce, sums, 0, None, to), text)]
 
     def scratch(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
         """An array whose content lasts for one node only, of one tile's size or several."""
@@ -203,6 +213,8 @@ class Tiles:
                 tmp = f"{names[id(owner_of(self._lent))]}[..., :n]" if self._lent is not None else ""
                 out = name(node.outputs[0]) if node in sums else text(node.outputs[0])
                 form = STRICT if protecting and bound.strict is not None else bound.text
+                if not form:
+                    continue  # a part of what the next line says
                 op = call(node, text) if "{op}" in form else ""
                 yield "    " + form.format(*map(text, node.inputs), out=out, tmp=tmp, op=op), node
         for node in sums:
