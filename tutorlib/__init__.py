@@ -7,6 +7,7 @@ used.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -78,7 +79,8 @@ def __getattr__(name: str) -> Any:
     try:
         return vars(_OPS)[name]
     except KeyError:
-        raise AttributeError(f"module 'tutorlib' has no attribute {name!r}") from None
+        says = f"module 'tutorlib' has no attribute {name!r}"
+        raise AttributeError(says, name=name, obj=sys.modules[__name__]) from None
 
 
 # The names of the op table as ordinary attributes, which is quicker. Ops of a learner's own come by the above.

@@ -168,31 +168,6 @@ def test_an_index_out_of_bounds_while_a_graph_runs_names_the_line_that_built_the
     assert "third = v[2]" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "use, what",
-    [
-        (lambda s: 1 if s > 0 else 0, "`if`"),
-        (float, "float()"),
-        (int, "int()"),
-        (np.asarray, "NumPy array"),
-        (lambda s: list(range(s)), "range()"),
-        (lambda s: s > 0 and s < 1, "`and`"),
-        (lambda s: math_sqrt(s), "float()"),
-    ],
-    ids=["if", "float", "int", "asarray", "range", "and", "math.sqrt"],
-)
-def test_asking_a_symbol_for_its_value_says_what_to_write_instead(use, what):
-    with pytest.raises(tl.ModeMixError, match=r"tl\.where|eval") as caught:
-        use(tl.scalar("s"))
-    assert what in str(caught.value)
-
-
-def math_sqrt(x):
-    import math
-
-    return math.sqrt(x)
-
-
 @pytest.mark.parametrize("bad", [None, "one", {}, 1j, object()])
 def test_what_is_no_number_is_refused_in_an_expression(bad):
     with pytest.raises(tl.DTypeError, match="Fix: pass numbers"):

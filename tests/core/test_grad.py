@@ -203,8 +203,27 @@ def test_a_variable_the_cost_does_not_depend_on(mode):
     zero = tl.grad(cost, z, disconnected="zero")
     value = zero.numpy() if mode == "dynamic" else zero.eval({z: [1.0, 2.0]})
     np.testing.assert_array_equal(value, [0.0, 0.0])
-    with pytest.raises(ValueError, match="disconnected"):
+    with pytest.raises(tl.TutorlibError, match="disconnected"):
         tl.grad(cost, z, disconnected="ignore")
+
+
+@both_modes
+@pytest.mark.parametrize("op", [tl.argmax, lambda x: tl.sum(x > 0), lambda x: tl.sum(tl.stop_gradient(x))])
+def test_a_gradient_that_ends_on_its_way_is_told_where(mode, op):
+    x = tl.tensor([1.0, 2.0], requires_grad=True, name="x") if mode == "dynamic" else tl.vector("x")
+    other = tl.tensor(1.0, requires_grad=True) if mode == "dynamic" else tl.scalar("other")
+    cost = op(x) * other
+    with pytest.raises(tl.DisconnectedError, match="depends on x only through") as caught:
+        tl.grad(cost, x)
+    assert "cost = op(x) * other" in str(caught.value) or "lambda x:" in str(caught.value)
+
+
+def test_cost_and_variable_in_the_wrong_order():
+    w = tl.scalar("w")
+    loss = w * w
+    with pytest.raises(tl.DisconnectedError, match="the cost comes first") as caught:
+        tl.grad(w, loss)
+    assert caught.value.fix == "the cost comes first: tl.grad(cost, x)"
 
 
 @both_modes

@@ -68,6 +68,10 @@ def accepted(var: Symbol, value: Any) -> Any:
             fix="to put a symbol in the place of another use givens, or a value: expr.eval({x: …})",
         )
     weak = not is_array(value)
+    if weak and (value is None or isinstance(value, str | dict | set) or callable(value)):
+        raise DTypeError(
+            f"input {label(var)} needs a value, not {value!r:.60}", fix="pass a number, a list of numbers or an array"
+        )
     try:
         array = np.asarray(value) if weak or isinstance(value, np.generic) else value
     except ValueError:
@@ -82,10 +86,12 @@ def accepted(var: Symbol, value: Any) -> Any:
             or (weak and kinds in ("ff", "ii", "iu"))
         )
         if array.dtype.kind not in "biuf" or not fits:
-            raise DTypeError(
-                f"input {label(var)} is {var.dtype}, the value given is {array.dtype}",
-                fix=f"convert it: value.astype({var.dtype.name!r})",
-            )
+            fix = f"convert it: value.astype({var.dtype.name!r})"
+            if array.dtype.kind == "c":
+                fix = "take its real part, value.real, or its size, abs(value)"
+            elif array.dtype.kind not in "biuf":
+                fix = "pass numbers only"
+            raise DTypeError(f"input {label(var)} is {var.dtype}, the value given is {array.dtype}", fix=fix)
         array = in_range(array, var.dtype, f"input {label(var)}") if weak else array.astype(var.dtype)
     shape = tuple(array.shape)
     wrong = next(
@@ -141,9 +147,12 @@ def checked_updates(updates: Pairs) -> list[tuple[Shared, Symbol]]:
         value = as_symbol(new if not isinstance(new, list | tuple) else np.asarray(new))
         if value.dtype != variable.dtype:
             if not np.can_cast(value.dtype, variable.dtype, "same_kind" if value.aval.weak else "safe"):
+                fix = f"cast the update: tl.cast(new_value, {variable.dtype.name!r})"
+                if value.dtype.kind == "f" and variable.dtype.kind != "f":
+                    fix = f'make the variable floating-point: tl.shared(value, dtype="{value.dtype}")'
                 raise UpdateTypeError(
                     f"shared variable {label(variable)} holds {variable.dtype}, its update is {value.dtype}",
-                    fix=f"cast the update: tl.cast(new_value, {variable.dtype.name!r})",
+                    fix=fix,
                     source=value.node.source if value.node is not None else None,
                 )
             if isinstance(value, Constant) and value.aval.weak:

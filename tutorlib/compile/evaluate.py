@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tutorlib.compile.arguments import accepted
 from tutorlib.compile.executor import Plan
 from tutorlib.compile.prepare import plainly
-from tutorlib.core.backend import common_device, device, put, to_host
+from tutorlib.core.backend import common_device, device, is_array, put, to_host
 from tutorlib.core.dispatch import as_symbol
-from tutorlib.core.errors import MissingInputError
-from tutorlib.core.graph import Symbol, label
+from tutorlib.core.errors import MissingInputError, TutorlibError
+from tutorlib.core.graph import Symbol, Var, label
 from tutorlib.core.parameter import Parameter
 
 
@@ -21,10 +21,26 @@ def result_form(outputs: Any) -> tuple[list[Any], Any]:
         return [], lambda values: None
     if isinstance(outputs, Mapping):
         keys = list(outputs)
-        return list(outputs.values()), lambda values: dict(zip(keys, values, strict=True))
+        return _expressions(outputs.values()), lambda values: dict(zip(keys, values, strict=True))
     if isinstance(outputs, list | tuple):
-        return list(outputs), tuple if isinstance(outputs, tuple) else list
-    return [outputs], lambda values: values[0]
+        return _expressions(outputs), tuple if isinstance(outputs, tuple) else list
+    return _expressions([outputs]), lambda values: values[0]
+
+
+def _expressions(outputs: Iterable[Any]) -> list[Any]:
+    found = list(outputs)
+    for value in found:
+        if isinstance(value, list | tuple | Mapping):
+            raise TutorlibError(
+                f"an output is {value!r:.60}, a {type(value).__name__} inside the outputs",
+                fix="give one list, tuple or dict of expressions: [*group, other]",
+            )
+        if not isinstance(value, Var | int | float) and not is_array(value):
+            what = f"{value!r:.60}, not an expression"
+            if callable(value):
+                what = f"the function {getattr(value, '__name__', None) or getattr(value, 'name', value)}, not called"
+            raise TutorlibError(f"an output is {what}", fix="give what is to be computed, such as y = tl.exp(x)")
+    return found
 
 
 def evaluate(outputs: Any, givens: Mapping[Any, Any]) -> Any:

@@ -337,9 +337,9 @@ def function(
     array(3.)
     """
     if on_unused_input not in ("raise", "warn", "ignore"):
-        raise ValueError('on_unused_input must be "raise", "warn" or "ignore"')
+        raise TutorlibError(f"on_unused_input is not {on_unused_input!r}", fix='write "raise", "warn" or "ignore"')
     if mode not in (None, "plain", "check", "c"):
-        raise ValueError('mode must be None, "plain", "check" or "c"')
+        raise TutorlibError(f"no mode is called {mode!r}", fix='leave it out, or write "plain", "check" or "c"')
     if mode == "c" and not ready_for_c():
         mode = None
     with collector_at_rest():

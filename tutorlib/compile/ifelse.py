@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tutorlib.compile.loop_body import check_takes
 from tutorlib.compile.subgraph import (
     CONTROL_OPS,
     ControlOp,
@@ -53,6 +54,9 @@ def ifelse(condition: Any, then: Any, otherwise: Any) -> Any:
     >>> f(4.0), f(-1.0)
     ([array(2.), array(0.25)], [array(0.), array(0.)])
     """
+    for branch in (then, otherwise):
+        if callable(branch):
+            check_takes(branch, "ifelse")
     if not isinstance(condition, Symbol) and not (state.static and isinstance(condition, Tensor)):
         _check_condition(aval_of(condition if isinstance(condition, Var) else np.asarray(condition)).shape)
         chosen = then if bool(condition) else otherwise

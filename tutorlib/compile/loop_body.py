@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,26 @@ from tutorlib.core.config import config
 from tutorlib.core.errors import DTypeError, ShapeError, TutorlibError, shape_text
 from tutorlib.core.graph import Input, Shared, Symbol, label
 from tutorlib.core.operators import OPS
+
+
+def check_takes(function: Any, op: str, *names: str) -> None:
+    """Refuse a learner's function that cannot be called with these arguments."""
+    wanted = ", ".join(names) or "no arguments"
+    if not callable(function):
+        raise TutorlibError(
+            f"{function!r:.60} is no function", op=op, fix=f"pass a function of {wanted}, without calling it"
+        )
+    try:
+        inspect.signature(function).bind(*names)
+    except TypeError as error:
+        called = getattr(function, "__name__", "the function")
+        raise TutorlibError(
+            f"{called} is called with {wanted}, which it does not take: {error}",
+            op=op,
+            fix=f"write it as a function of {wanted}",
+        ) from None
+    except ValueError:
+        pass  # a function that tells no signature
 
 
 def changed(op: str, path: str, before: AVal, after: AVal, value: Any, function: Any) -> TutorlibError:

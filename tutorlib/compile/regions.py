@@ -89,7 +89,7 @@ def shape_when_run(likes: Mapping[int, Like]) -> Callable[[Node], Shape | None]:
     """As ``shape_when_built``, for the shapes of a call: ``likes`` by id of variable."""
 
     def shape_of(node: Node) -> Shape | None:
-        shape: Shape = shape_now(pass_over(node), likes)
+        shape = shape_now(pass_over(node), likes)
         if math.prod(shape) < LARGE:
             return None
         return shape if node.op.name in SUMS or all(_fits(v, shape, likes) for v in node.inputs) else None

@@ -8,6 +8,7 @@ from tutorlib.compile.matching import made_by, size_of, used_once
 from tutorlib.compile.rule_table import rule
 from tutorlib.core.graph import Node
 from tutorlib.core.operators import OPS
+from tutorlib.ops.reduce import count
 
 # A sum of squares of so many elements at most is a product of vectors: more are added pairwise, for accuracy.
 LONGEST_DOT = 65_536
@@ -79,7 +80,7 @@ def sum_of_stretched(node: Node) -> Any:
         return None
     if n is not None:
         return OPS.mul(c, float(n))
-    return OPS.mul(c, OPS.count(inner.inputs[1], None, c.dtype)) if len(inner.inputs) > 1 else None
+    return OPS.mul(c, count(inner.inputs[1], None, c.dtype)) if len(inner.inputs) > 1 else None
 
 
 @rule(

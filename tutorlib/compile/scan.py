@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tutorlib.compile.loop_body import changed, settled, with_states
+from tutorlib.compile.loop_body import changed, check_takes, settled, with_states
 from tutorlib.compile.scan_op import build
 from tutorlib.compile.scan_run import Layout
 from tutorlib.compile.subgraph import closed, depending_on
@@ -71,6 +71,9 @@ class _Loop:
         self, fn: Any, xs: Any, init: Any, length: Any, reverse: bool, truncate: int | None, until: Any
     ) -> None:
         self.fn, self.until, self.reverse = fn, until, reverse
+        check_takes(fn, "scan", "carry", "x")
+        if until is not None:
+            check_takes(until, "scan", "carry", "y")
         self.xs, self.xs_form = flatten(xs)
         self.init, self.carry_form = flatten(init)
         self.length = int(length) if isinstance(length, int | np.integer) else length

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from tutorlib.compile.ifelse import ifelse
-from tutorlib.compile.loop_body import changed, check_shapes, settled, with_states
+from tutorlib.compile.loop_body import changed, check_shapes, check_takes, settled, with_states
 from tutorlib.compile.scan import scan
 from tutorlib.compile.subgraph import (
     CONTROL_OPS,
@@ -54,6 +54,8 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
     """
     if max_steps is not None and max_steps < 0:
         raise TutorlibError(f"max_steps is a number of steps, not {max_steps!r}", op="while_loop", fix="use 0 or more")
+    check_takes(cond, "while_loop", "state")
+    check_takes(body, "while_loop", "state")
     leaves, form = flatten(init)
 
     def built() -> Any:

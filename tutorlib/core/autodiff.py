@@ -12,6 +12,7 @@ from tutorlib.core import memory, observe
 from tutorlib.core.array_walk import NotANumber, recorded_nodes, walk_arrays
 from tutorlib.core.backend import quiet, silence, unsilence
 from tutorlib.core.collecting import collector_at_rest
+from tutorlib.core.disconnected import disconnected_error
 from tutorlib.core.dispatch import enable_grad
 from tutorlib.core.errors import (
     DisconnectedError,
@@ -19,6 +20,7 @@ from tutorlib.core.errors import (
     ModeMixError,
     NotDifferentiableError,
     ShapeError,
+    TutorlibError,
 )
 from tutorlib.core.graph import Symbol, Var, label
 from tutorlib.core.hold import release
@@ -287,7 +289,7 @@ def grad(
     asked = list(wrt) if many else [wrt]
     variables = [v.symbol if symbolic and isinstance(v, Parameter) else v for v in asked]
     if disconnected not in ("raise", "zero", "none"):
-        raise ValueError('disconnected must be "raise", "zero" or "none"')
+        raise TutorlibError(f"disconnected is not {disconnected!r}", fix='write "raise", "zero" or "none"')
     for var in variables:
         _check_wrt(var, symbolic)
     constants = [consider_constant] if isinstance(consider_constant, Var) else consider_constant
@@ -299,7 +301,7 @@ def grad(
         found, path = _dynamic_grad(roots, variables, blocked, create_graph)
     costs = [root for root, _ in roots]
     answers = [
-        g if g is not None else _missing(var, _reaches(costs, var, path), disconnected)
+        g if g is not None else _missing(costs, var, _reaches(costs, var, path), disconnected)
         for var, g in zip(variables, found, strict=True)
     ]
     if symbolic:
@@ -367,13 +369,9 @@ def _reaches(costs: list[Any], var: Any, path: set[int]) -> bool:
     return any(v is var for node in toposort(costs) if any(id(o) in path for o in node.outputs) for v in node.inputs)
 
 
-def _missing(var: Any, reached: bool, disconnected: str) -> Any:
+def _missing(costs: list[Any], var: Any, reached: bool, disconnected: str) -> Any:
     if not reached and disconnected == "raise":
-        why, fix = f"the cost does not depend on {label(var)}", 'use it in the cost, or pass disconnected="zero"'
-        if isinstance(var, Tensor) and not var.requires_grad:
-            why = f"{label(var)} does not require a gradient, so nothing was recorded for it"
-            fix = "make it with requires_grad=True"
-        raise DisconnectedError(why, fix=fix)
+        raise disconnected_error(costs, var)
     if not reached and disconnected == "none":
         return None
     return OPS.zeros_like(var.detach() if isinstance(var, Tensor) else var)

@@ -6,6 +6,7 @@ compute nothing.
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import AbstractContextManager, ContextDecorator
 from itertools import count
@@ -162,11 +163,10 @@ def _array(op: Op, value: Any) -> Any:
         return value
     array = np.asarray(value) if isinstance(value, list | tuple | range) else None
     if array is None or array.dtype.kind not in "biuf":
-        raise DTypeError(
-            f"cannot take {type(value).__name__} {value!r:.60}",
-            op=op.name,
-            fix="pass numbers, arrays, tensors or symbols",
-        )
+        fix = "pass numbers, arrays, tensors or symbols"
+        if value is None:
+            fix += "; a length that a symbol's shape does not tell (None) is tl.size(x, axis)"
+        raise DTypeError(f"cannot take {type(value).__name__} {value!r:.60}", op=op.name, fix=fix)
     return array
 
 
@@ -201,6 +201,10 @@ def explained(op: Op, values: Any, attrs: dict[str, Any], error: Exception) -> T
     except Exception:
         pass
     shapes = [np.shape(v) for v in values if is_array(v)]
+    if found := re.search(r"is out of bounds for axis \d+ with size (\d+)", str(error)):
+        length = int(found[1])
+        fix = f"use an index from {-length} to {length - 1}" if length else "the axis is empty"
+        return OutOfBoundsError(str(error), op=op.name, shapes=shapes, fix=fix)
     kind = ShapeError if isinstance(error, ValueError) else DTypeError
     return (OutOfBoundsError if isinstance(error, IndexError) else kind)(str(error), op=op.name, shapes=shapes)
 

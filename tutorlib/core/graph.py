@@ -12,7 +12,8 @@ from tutorlib.core import source as source_lines
 from tutorlib.core.aval import AVal, Dim, array_aval, in_range, python_scalar_aval
 from tutorlib.core.backend import Device, device_of, to_host
 from tutorlib.core.building import building
-from tutorlib.core.errors import ModeMixError, ShapeError, UpdateTypeError, shape_text
+from tutorlib.core.errors import DTypeError, ModeMixError, ShapeError, UpdateTypeError, shape_text
+from tutorlib.core.misuse import no_attribute, no_value, not_assigned
 from tutorlib.core.operators import Operators
 from tutorlib.core.storage import Storage
 
@@ -185,7 +186,8 @@ class Var(Operators):
         if shape[0] is None:
             raise ModeMixError(
                 "the length of this symbol is not known while the graph is built",
-                fix="give the shape when you make it: tl.symbol(name, shape=(3, None))",
+                fix="give the shape when you make it: tl.symbol(name, shape=(3, None)); or go through it in the graph: "
+                "tl.scan",
             )
         return shape[0]
 
@@ -240,27 +242,34 @@ class Symbol(Var):
     # Set by tutorlib.compile, which knows how to run a graph.
     evaluate: ClassVar[Callable[..., Any]]
 
-    def _no_value(self, what: str) -> ModeMixError:
-        return ModeMixError(
-            f"{what} needs a value, and the symbol {label(self)} has none while the graph is built",
-            fix="put the choice into the graph: tl.ifelse(condition, lambda: a, lambda: b), by element tl.where, a "
-            "loop tl.while_loop; or compute a value first: expr.eval({x: …})",
-        )
-
     def __bool__(self) -> bool:
-        raise self._no_value("`if`, `while`, `and`, `or` or `not`")
+        raise no_value("bool", label(self))
 
     def __float__(self) -> float:
-        raise self._no_value("float()")
+        raise no_value("float", label(self))
 
     def __int__(self) -> int:
-        raise self._no_value("int()")
+        raise no_value("int", label(self))
 
     def __index__(self) -> int:
-        raise self._no_value("an index or range()")
+        raise no_value("index", label(self))
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise self._no_value("turning it into a NumPy array")
+        raise no_value("array", label(self))
+
+    def __format__(self, spec: str) -> str:
+        if spec and spec[-1] in "eEfFgGn%dxXob":
+            raise no_value("float", label(self))
+        return format(repr(self), spec)
+
+    def __contains__(self, value: Any) -> bool:
+        raise no_value("bool", label(self))
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise not_assigned(label(self), isinstance(self, Shared))
+
+    def __getattr__(self, name: str) -> Any:
+        raise no_attribute(self, name)
 
     def __repr__(self) -> str:
         known = f"{self.dtype} {shape_text(self.shape)}"
@@ -357,7 +366,15 @@ def aval_of(value: Any) -> AVal:
     if isinstance(value, Var):
         return value.aval
     weak = python_scalar_aval(value)
-    return weak if weak is not None else array_aval(tuple(value.shape), value.dtype)
+    if weak is not None:
+        return weak
+    try:
+        return array_aval(tuple(value.shape), value.dtype)
+    except AttributeError:
+        raise DTypeError(
+            f"{type(value).__name__} {value!r:.60} is no value of a graph",
+            fix="pass a number, an array, a tensor or a symbol",
+        ) from None
 
 
 def label(var: Any) -> str:

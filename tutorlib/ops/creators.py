@@ -12,6 +12,8 @@ import numpy as np
 
 from tutorlib.core.config import config
 from tutorlib.core.create import tensor
+from tutorlib.core.errors import ShapeError
+from tutorlib.core.graph import Symbol
 from tutorlib.ops.define import public
 
 
@@ -19,6 +21,17 @@ def _made(array: np.ndarray, dtype: Any, requires_grad: bool) -> Any:
     if dtype is None:
         dtype = config.floatX if array.dtype.kind == "f" else array.dtype
     return tensor(array, requires_grad=requires_grad, dtype=dtype)
+
+
+def _known(shape: Any) -> Any:
+    """``shape``, refused where a length is not known."""
+    dims = shape if isinstance(shape, list | tuple) else (shape,)
+    if any(d is None or isinstance(d, Symbol) for d in dims):
+        raise ShapeError(
+            "a length of the shape is not known while the graph is built",
+            fix="take the shape from a variable: tl.zeros_like(x), tl.ones_like(x), tl.full_like(x, value)",
+        )
+    return shape
 
 
 @public
@@ -29,7 +42,7 @@ def zeros(shape: Any, dtype: Any = None, *, requires_grad: bool = False) -> Any:
     >>> tl.zeros((2, 3)).shape
     (2, 3)
     """
-    return _made(np.zeros(shape), dtype, requires_grad)
+    return _made(np.zeros(_known(shape)), dtype, requires_grad)
 
 
 @public
@@ -40,7 +53,7 @@ def ones(shape: Any, dtype: Any = None, *, requires_grad: bool = False) -> Any:
     >>> tl.ones(2, dtype="int64")
     tensor([1, 1])
     """
-    return _made(np.ones(shape), dtype, requires_grad)
+    return _made(np.ones(_known(shape)), dtype, requires_grad)
 
 
 @public
@@ -51,7 +64,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, requires_grad: bool 
     >>> tl.full((2,), 7)
     tensor([7, 7])
     """
-    return _made(np.full(shape, fill_value), dtype, requires_grad)
+    return _made(np.full(_known(shape), fill_value), dtype, requires_grad)
 
 
 @public

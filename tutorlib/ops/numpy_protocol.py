@@ -108,7 +108,7 @@ def numpy_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
 def numpy_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What ``Var.__array_function__`` means: a call of one of NumPy's other functions."""
     name = function.__name__
-    if name in ("shape", "ndim", "size"):
+    if name in ("shape", "ndim"):
         return getattr(args[0], name)
     if name in _READERS:
         return function(*map(_read, args), **{key: _read(value) for key, value in kwargs.items()})

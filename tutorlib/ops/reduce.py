@@ -3,6 +3,7 @@ gradient. Means and spreads are in ``statistics``, products and running totals i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -217,3 +218,21 @@ def count(x: Any, axis: Any = None, dtype: Any = "int64") -> Any:
     """How many elements of x there are along ``axis``, as a scalar of ``dtype`` (so that dividing by it never
     widens)."""
     return _count(x, axis=hashable_axis(axis), dtype=np.dtype(dtype).name)
+
+
+@public
+def size(x: Any, axis: Any = None) -> Any:
+    """How many elements x has, or how many along ``axis`` (int or tuple): a Python int, or where a symbol's shape does
+    not tell, a whole-number symbol.
+
+    >>> import tutorlib as tl
+    >>> tl.size(tl.tensor([[1.0, 2.0, 3.0]]), 1)
+    3
+    >>> x = tl.vector("x")
+    >>> (x.sum() / tl.size(x)).eval({x: [1.0, 2.0, 6.0]})
+    array(3.)
+    """
+    if not hasattr(x, "shape"):
+        x = np.asarray(x)
+    lengths = [x.shape[a] for a in normalized_axes(hashable_axis(axis), len(x.shape), "size")]
+    return count(x, axis) if None in lengths else math.prod(lengths)
