@@ -45,7 +45,7 @@ ENGINES = (
 )
 REFERENCE = "numpy_hand"
 PARTS = 5
-IMPORTS = ("numpy", "tutorlib", "torch", "jax", "pytensor", "autograd", "mygrad")
+IMPORTS = ("numpy", "tutorlib", "tutorlib.compile.names", "torch", "jax", "pytensor", "autograd", "mygrad")
 GROWTH = (100, 1000, 10_000)
 DRAWN = (300, 3000)
 
@@ -220,11 +220,11 @@ def imports(args):
             sizes[name] = float(done.stdout)
     bare = statistics.median(times["sys"])
     numpy = statistics.median(times["numpy"]) - bare
-    print(f"{'import':12}{'CPU time less bare Python':>27}{'/ numpy':>9}{'MB':>6}")
+    print(f"{'import':24}{'CPU time less bare Python':>27}{'/ numpy':>9}{'MB':>6}")
     for name in IMPORTS:
         if name in times:
             net = statistics.median(times[name]) - bare
-            print(f"{name:12}{_time(net):>27}{net / numpy:9.2f}{sizes[name]:6.0f}")
+            print(f"{name:24}{_time(net):>27}{net / numpy:9.2f}{sizes[name]:6.0f}")
 
 
 def layout(args):

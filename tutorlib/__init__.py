@@ -1,51 +1,69 @@
 """tutorlib: see how computation graphs and automatic differentiation work.
 
 One small engine with two modes: static graphs (symbols, shared variables, ``function``) and dynamic graphs (tensors,
-``.backward()``). Importing this package loads NumPy and nothing heavy; widgets and lessons load when they are first
-used.
+``.backward()``). Importing this package loads NumPy and nothing heavy; static mode, widgets and lessons load when they
+are first used.
 """
 
 from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tutorlib import ops as _ops  # fills the op table
-from tutorlib.compile.arguments import In
-from tutorlib.compile.function import Function, function
-from tutorlib.compile.ifelse import ifelse
-from tutorlib.compile.leaves import matrix, scalar, shared, symbol, tensor3, tensor4, vector
-from tutorlib.compile.rewrite import rewrite
-from tutorlib.compile.rewrite_log import RewriteLog, RewriteStep
-from tutorlib.compile.rule_table import Rule, remove_rule, rule, rules, rules_off
-from tutorlib.compile.scan import scan
-from tutorlib.compile.trace import trace
-from tutorlib.compile.while_loop import while_loop
-from tutorlib.core.autodiff import grad
-from tutorlib.core.backend import Device, default_device, device, transfers
-from tutorlib.core.building import scope
-from tutorlib.core.config import config
-from tutorlib.core.create import tensor
-from tutorlib.core.debugprint import debugprint
-from tutorlib.core.derivatives import hessian, hvp, jacobian, jvp, vjp
-from tutorlib.core.dispatch import enable_grad, no_grad, static
-from tutorlib.core.errors import *  # noqa: F403
-from tutorlib.core.graph import Constant, Input, Node, Op, Shared, Symbol, Var
-from tutorlib.core.observe import Observer, add_observer, observe, remove_observer
-from tutorlib.core.operators import OPS as _OPS
-from tutorlib.core.parameter import Parameter
-from tutorlib.core.paths import GradientPath, gradient_paths
-from tutorlib.core.storage import Storage
-from tutorlib.core.tensor import Tensor
-from tutorlib.core.toposort import leaves_of, toposort
-from tutorlib.messages import language
-from tutorlib.ops import random
+from tutorlib.core.collecting import collector_at_rest as _collector_at_rest
+
+with _collector_at_rest():
+    from tutorlib import ops as _ops  # fills the op table
+    from tutorlib.core.autodiff import grad
+    from tutorlib.core.backend import Device, default_device, device, transfers
+    from tutorlib.core.building import scope
+    from tutorlib.core.config import config
+    from tutorlib.core.create import tensor
+    from tutorlib.core.dispatch import enable_grad, no_grad, static
+    from tutorlib.core.errors import *  # noqa: F403
+    from tutorlib.core.graph import Constant, Input, Node, Op, Shared, Symbol, Var
+    from tutorlib.core.observe import Observer, add_observer, observe, remove_observer
+    from tutorlib.core.operators import OPS as _OPS
+    from tutorlib.core.parameter import Parameter
+    from tutorlib.core.storage import Storage
+    from tutorlib.core.tensor import Tensor
+    from tutorlib.core.toposort import leaves_of, toposort
+    from tutorlib.ops import random
+
+if TYPE_CHECKING:
+    from tutorlib.compile.ifelse import ifelse
+    from tutorlib.compile.names import *  # noqa: F403
+    from tutorlib.compile.scan import scan
+    from tutorlib.compile.trace import trace
+    from tutorlib.compile.while_loop import while_loop
+    from tutorlib.core.debugprint import debugprint
+    from tutorlib.core.derivatives import hessian, hvp, jacobian, jvp, vjp
+    from tutorlib.core.paths import GradientPath, gradient_paths
+    from tutorlib.messages import language
 
 __version__ = "0.1.0"
 
-# Names that load their module on first use: widgets need ipywidgets, checks need the exercises.
+_ENGINE = ("tutorlib.core", "tutorlib.compile")
+# Names that load their module on first use: static mode, which many programs do without; widgets, which need
+# ipywidgets; checks, which need the exercises.
+_STATIC = """Function In RewriteLog RewriteStep Rule function matrix remove_rule rewrite rule rules rules_off scalar
+    shared symbol tensor3 tensor4 vector"""
 _LAZY = {
+    **dict.fromkeys(_STATIC.split(), "tutorlib.compile.names"),
+    "debugprint": "tutorlib.core.debugprint",
+    "ifelse": "tutorlib.compile.ifelse",
+    "scan": "tutorlib.compile.scan",
+    "trace": "tutorlib.compile.trace",
+    "while_loop": "tutorlib.compile.while_loop",
+    "hessian": "tutorlib.core.derivatives",
+    "hvp": "tutorlib.core.derivatives",
+    "jacobian": "tutorlib.core.derivatives",
+    "jvp": "tutorlib.core.derivatives",
+    "vjp": "tutorlib.core.derivatives",
+    "GradientPath": "tutorlib.core.paths",
+    "gradient_paths": "tutorlib.core.paths",
+    "language": "tutorlib.messages",
     "CompareView": "tutorlib.viz.compare_view",
     "GradientView": "tutorlib.viz.gradient_view",
     "GraphView": "tutorlib.viz.graph_view",
@@ -75,7 +93,12 @@ _LAZY = {
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
-        return getattr(import_module(_LAZY[name]), name)
+        found = globals()[name] = getattr(import_module(_LAZY[name]), name)
+        return found
+    if name == "__all__":  # for ``from tutorlib import *``: nothing that needs more than the engine
+        return [
+            n for n in __dir__() if n[0] != "_" and _LAZY.get(n, "tutorlib.core").split(".")[1] in ("core", "compile")
+        ]
     try:
         return vars(_OPS)[name]
     except KeyError:
@@ -85,7 +108,8 @@ def __getattr__(name: str) -> Any:
 
 # The names of the op table as ordinary attributes, which is quicker. Ops of a learner's own come by the above.
 for _name, _function in vars(_OPS).items():
-    globals().setdefault(_name, _function)
+    if _name not in _LAZY:
+        globals().setdefault(_name, _function)
 
 
 def __dir__() -> list[str]:
@@ -107,5 +131,11 @@ def _display(var: Any) -> None:
     import_module("tutorlib.viz.display").display_var(var)
 
 
+def _evaluate(outputs: Any, givens: Any) -> Any:
+    """What ``symbol.eval`` does."""
+    return import_module("tutorlib.compile.evaluate").evaluate(outputs, givens)
+
+
 Var.display = staticmethod(_display)
+Symbol.evaluate = staticmethod(_evaluate)
 del _ops

@@ -6,6 +6,7 @@ import models
 import numpy as np
 
 import tutorlib as tl
+from tutorlib import function, shared, symbol  # loads static mode, as importing another engine loads its compiler
 
 NAME = "tutorlib static"
 RELU = lambda m, a: tl.relu(a)
@@ -46,25 +47,25 @@ def loss_of(d, P, linear=models.linear):
 
 
 def build(d, mode=None, loss_of=loss_of):
-    S = {k: tl.shared(v, name=k) for k, v in d.params.items()}
+    S = {k: shared(v, name=k) for k, v in d.params.items()}
     get = lambda: {k: s.get_value() for k, s in S.items()}
     if d.name == "W10":
-        g = tl.shared(d.g, name="g")
-        step = tl.function([], updates=[(S["w"], S["w"] - d.lr * g)], mode=mode)
+        g = shared(d.g, name="g")
+        step = function([], updates=[(S["w"], S["w"] - d.lr * g)], mode=mode)
         return lambda: step() or 0.0, get
     inputs, values = [], []
     symbolic = copy.copy(d)
     for key in ("X", "y"):
         if hasattr(d, key):
             value = getattr(d, key)
-            symbol = tl.symbol(key, value.shape, value.dtype)
-            setattr(symbolic, key, symbol)
-            inputs.append(symbol)
+            stand_in = symbol(key, value.shape, value.dtype)
+            setattr(symbolic, key, stand_in)
+            inputs.append(stand_in)
             values.append(value)
     loss = loss_of(symbolic, S)
     wrt = list(S.values())
     updates = [(s, s - d.lr * g) for s, g in zip(wrt, tl.grad(loss, wrt), strict=True)]
-    step = tl.function(inputs, loss, updates=updates, mode=mode)
+    step = function(inputs, loss, updates=updates, mode=mode)
     return (lambda: step(*values)), get
 
 

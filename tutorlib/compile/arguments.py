@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,8 +29,7 @@ from tutorlib.core.toposort import leaves_of
 Pairs = Mapping[Any, Any] | Iterable[tuple[Any, Any]]
 
 
-@dataclass(frozen=True)
-class In:
+class In(NamedTuple):
     """An input of a function with a default ``value`` or a keyword ``name`` of its own: ``tl.In(x, value=1.0)``."""
 
     variable: Symbol

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -101,6 +100,7 @@ def _holding(arrays: tuple[np.ndarray, ...], call: partial[Any]) -> Call:
 def library() -> Blas | None:
     """The library that came with NumPy, if there is one that does what it should."""
     import ctypes
+    from pathlib import Path
 
     beside = Path(np.__file__).parent
     for folder in (beside.parent / "numpy.libs", beside / ".dylibs", beside / ".libs"):

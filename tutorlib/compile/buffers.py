@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -95,12 +94,15 @@ class Lives:
                     last[whole] = max(last[whole], last[id(var)])
 
 
-@dataclass
 class Buffer:
-    """An array of the schedule, and who lives in it: (variable, first position, last position), one after another."""
+    """An array of the schedule, and who lives in it: ``tenants``, (variable, first position, last position), one after
+    another."""
 
-    array: np.ndarray
-    tenants: list[tuple[Symbol, int, int]]
+    __slots__ = ("array", "tenants")
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+        self.tenants: list[tuple[Symbol, int, int]] = []
 
 
 class Buffers:
@@ -174,7 +176,7 @@ class Buffers:
         return free.pop() if free else self._new(like)
 
     def _new(self, like: Like) -> Buffer:
-        buffer = Buffer(empty(*like), [])
+        buffer = Buffer(empty(*like))
         self.all.append(buffer)
         self.bytes += buffer.array.nbytes
         return buffer

@@ -7,7 +7,6 @@ from typing import Any
 
 from tutorlib.compile.arguments import accepted
 from tutorlib.compile.executor import Plan
-from tutorlib.compile.prepare import plainly
 from tutorlib.core.backend import common_device, device, is_array, put, to_host
 from tutorlib.core.dispatch import as_symbol
 from tutorlib.core.errors import MissingInputError, TutorlibError
@@ -54,6 +53,8 @@ def evaluate(outputs: Any, givens: Mapping[Any, Any]) -> Any:
                 f"eval() takes values for symbols, {key!r:.60} is not one", fix="use the variable itself: {x: 2.0}"
             )
     if all(key.node is None for key in keys):
+        from tutorlib.compile.prepare import plainly
+
         symbols = plainly(symbols)
     plan = Plan(keys, symbols)
     if plan.missing:
@@ -63,6 +64,3 @@ def evaluate(outputs: Any, givens: Mapping[Any, Any]) -> Any:
     plan.move_constants(where)
     arrays = [put(accepted(k, v), where) for k, v in zip(keys, givens.values(), strict=True)]
     return form([plan.owned(to_host(r), arrays) for r in plan.run(arrays)])
-
-
-Symbol.evaluate = staticmethod(evaluate)

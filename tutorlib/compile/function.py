@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -19,13 +19,11 @@ from tutorlib.compile.arguments import (
     missing_inputs,
     update_value,
 )
-from tutorlib.compile.c_segments import ready_for_c
 from tutorlib.compile.evaluate import result_form
 from tutorlib.compile.executor import Plan
 from tutorlib.compile.fgraph import clone
 from tutorlib.compile.pipeline import compiled
 from tutorlib.compile.schedules import Schedules
-from tutorlib.compile.source import Lifetimes, Source, source_of_plan, source_of_schedule
 from tutorlib.core import observe
 from tutorlib.core.backend import CPU, common_device, device, put, to_host
 from tutorlib.core.collecting import collector_at_rest
@@ -39,6 +37,9 @@ from tutorlib.core.errors import (
 from tutorlib.core.graph import Input, Node, Shared, Symbol, label
 from tutorlib.core.source import mark, resolve
 from tutorlib.core.toposort import leaves_of, toposort
+
+if TYPE_CHECKING:
+    from tutorlib.compile.source import Lifetimes, Source
 
 
 class Function:
@@ -226,6 +227,8 @@ class Function:
             return results
         <BLANKLINE>
         """
+        from tutorlib.compile.source import source_of_plan, source_of_schedule
+
         self.log.rest()
         schedule = self._fast.latest() if self._fast is not None else None
         if schedule is not None:
@@ -252,6 +255,8 @@ class Function:
     def schedule(self) -> Lifetimes:
         """Which buffer holds which value from which step to which, for the shapes of the latest call: see
         ``Lifetimes``."""
+        from tutorlib.compile.source import Lifetimes
+
         return Lifetimes(self._fast.latest() if self._fast is not None else None)
 
     def copy(self, swap: Mapping[Any, Any] | None = None, *, updates: bool = True, name: str | None = None) -> Function:
@@ -340,8 +345,10 @@ def function(
         raise TutorlibError(f"on_unused_input is not {on_unused_input!r}", fix='write "raise", "warn" or "ignore"')
     if mode not in (None, "plain", "check", "c"):
         raise TutorlibError(f"no mode is called {mode!r}", fix='leave it out, or write "plain", "check" or "c"')
-    if mode == "c" and not ready_for_c():
-        mode = None
+    if mode == "c":
+        from tutorlib.compile.c_segments import ready_for_c
+
+        mode = "c" if ready_for_c() else None
     with collector_at_rest():
         return _function(checked_inputs(inputs), outputs, updates, givens, on_unused_input, mode, name)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tutorlib.compile.control import op_called
 from tutorlib.compile.log_data import FORMAT, KIND
 from tutorlib.compile.rewrite_log import NearMiss, RewriteLog, RewriteStep
 from tutorlib.core.aval import AVal
@@ -16,7 +17,6 @@ from tutorlib.core.building import Meta, building
 from tutorlib.core.errors import TutorlibError
 from tutorlib.core.graph import Constant, Input, Node, Op, Symbol
 from tutorlib.core.source import SourceLine
-from tutorlib.ops.define import TABLE
 
 __all__ = ["LoadedLog", "SavedLeaf", "load_log"]
 
@@ -162,7 +162,7 @@ class _Reader:
 
     def _node(self, entry: dict[str, Any]) -> Node:
         name = str(entry["op"])
-        op = TABLE.get(name) or self._ops.setdefault(name, Op(name, _not_here))
+        op = op_called(name) or self._ops.setdefault(name, Op(name, _not_here))
         attrs = {
             key: ast.literal_eval(value["literal"]) if "literal" in value else _Read(value["text"])
             for key, value in entry["attrs"].items()

@@ -16,11 +16,10 @@ from tutorlib.compile import (
 )
 from tutorlib.compile.graph_state import GraphState
 from tutorlib.compile.passes import passes, record
-from tutorlib.compile.prepare import plainly, prepared
 from tutorlib.compile.regions import Region
-from tutorlib.compile.rewrite import rewritten_graph
+from tutorlib.compile.rewrite import Check, rewritten_graph
 from tutorlib.compile.rewrite_log import RewriteLog
-from tutorlib.compile.verify import Check
+from tutorlib.compile.subgraph import ControlOp
 from tutorlib.core.graph import Node, Symbol
 from tutorlib.core.toposort import toposort
 
@@ -45,8 +44,13 @@ def rewritten(
     """The outputs to compute and the log of how they came about, in the mode of ``tl.function``. ``nodes``: of the
     roots, where they are known."""
     if mode == "plain":
+        from tutorlib.compile.prepare import plainly
+
         return plainly(roots), RewriteLog(GraphState(roots, nodes))
-    log = rewritten_graph(roots, check=Check(roots) if mode == "check" else None, nodes=nodes)
+    log = rewritten_graph(roots, check=_check(roots, mode), nodes=nodes)
+    if not any(isinstance(node.op, ControlOp) for node in log.graph.nodes()):
+        return log.graph.outputs, log
+    from tutorlib.compile.prepare import prepared
 
     def inside(outputs: list[Symbol], node: Node) -> list[Symbol]:
         found, steps = rewritten(outputs, mode)
@@ -70,5 +74,14 @@ def compiled(
     nodes = graph.nodes() if same else toposort(found)
     regions = passes(nodes, found, updates)
     shown = regions if same else passes(graph.nodes(), graph.outputs, updates)
-    record(graph, log, shown, Check(graph.outputs) if mode == "check" else None)
+    record(graph, log, shown, _check(graph.outputs, mode))
     return list(found), nodes, regions, log
+
+
+def _check(roots: list[Symbol], mode: str | None) -> Check | None:
+    """What compares both sides of a step, in mode "check"."""
+    if mode != "check":
+        return None
+    from tutorlib.compile.verify import Check as Comparison
+
+    return Comparison(roots)

@@ -7,9 +7,8 @@ here is what the careful way asks (``Schedules.run``), once; where anything is n
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -35,8 +34,7 @@ class Plan(Protocol):
     def run(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]: ...
 
 
-@dataclass(frozen=True)
-class Bindings:
+class Bindings(NamedTuple):
     """What a plan is bound to.
 
     Attributes: ``wanted``, dtype and shape of each argument; ``copied`` and ``bound``, the arguments (by number) that

@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tutorlib.compile.buffers import Like
 from tutorlib.core.aval import Dim
@@ -27,8 +27,7 @@ STRETCH = "broadcast_like"
 Shape = tuple[Dim, ...]
 
 
-@dataclass(frozen=True)
-class Region:
+class Region(NamedTuple):
     """One pass. ``nodes`` in the order they run; ``inputs``: what they read from outside, constants included, each
     once; ``outputs``: what is used outside; ``shape``: of the pass, None for a length that is not known yet."""
 

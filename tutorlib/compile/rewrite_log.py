@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tutorlib.compile.graph_state import Exchange, GraphState
-from tutorlib.compile.log_data import write_log
 from tutorlib.compile.rule_table import Rule
 from tutorlib.core.debugprint import debugprint
 from tutorlib.core.errors import TutorlibError
 from tutorlib.core.graph import Node, Symbol, label
 from tutorlib.core.source import Mark, SourceLine, resolve
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class RewriteStep:
@@ -128,6 +128,8 @@ class RewriteLog:
 
         Raises FileExistsError for a file that exists, unless ``overwrite``.
         """
+        from tutorlib.compile.log_data import write_log
+
         return write_log(self, path, overwrite)
 
     def to_json(self) -> list[dict[str, Any]]:
@@ -179,8 +181,7 @@ class RewriteLog:
         return "\n".join(lines) if lines else "<no rewrite applied>"
 
 
-@dataclass(frozen=True)
-class NearMiss:
+class NearMiss(NamedTuple):
     """A rule that nearly held: its name, the variable it looked at, and why it was left alone."""
 
     rule: str

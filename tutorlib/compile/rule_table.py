@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from tutorlib.core.errors import TutorlibError
@@ -26,7 +25,6 @@ TIERS = (*REWRITING, "fuse")
 SAFETIES = ("exact", "reassociates", "nan_unsafe", "shape_unsafe")
 
 
-@dataclass(frozen=True, eq=False)
 class Rule:
     """A rewrite rule.
 
@@ -38,15 +36,22 @@ class Rule:
     again, so that the rule holds only where nothing else uses such an operand.
     """
 
-    name: str
-    ops: tuple[str, ...]
-    tier: str
-    safety: str
-    says: str
-    apply: Callable[[Node], Any]
-    of: tuple[str, ...] = ()
-    absorbs: tuple[str, ...] = ()
-    every: str = ""
+    __slots__ = ("absorbs", "apply", "every", "name", "of", "ops", "safety", "says", "tier")
+
+    def __init__(
+        self,
+        name: str,
+        ops: tuple[str, ...],
+        tier: str,
+        safety: str,
+        says: str,
+        apply: Callable[[Node], Any],
+        of: tuple[str, ...] = (),
+        absorbs: tuple[str, ...] = (),
+        every: str = "",
+    ) -> None:
+        self.name, self.ops, self.tier, self.safety, self.says, self.apply = name, ops, tier, safety, says, apply
+        self.of, self.absorbs, self.every = of, absorbs, every
 
     @property
     def of_the_library(self) -> bool:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import repeat
 from operator import call as call_it
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tutorlib.compile.bound import COPYTO, DOT, Bound, Call, alike
-from tutorlib.compile.c_segments import Segments
 from tutorlib.compile.quick import Bindings
 from tutorlib.compile.scalars import Numbers
 from tutorlib.compile.tiles import Tiles
 from tutorlib.core.backend import silence, unsilence
 from tutorlib.core.graph import Node, Shared, Symbol
 from tutorlib.core.storage import Storage
+
+if TYPE_CHECKING:
+    from tutorlib.compile.c_segments import Segments
 
 _INFINITY = float("inf")
 
@@ -91,7 +93,7 @@ class Running:
                 strictly += found
                 continue
             if isinstance(step, Tiles):
-                each = step.strict
+                each: Iterable[bool] = step.strict
             elif self.segments is not None and position in self.segments:
                 found = self.segments.calls_at(position)
                 (last if self._is_direct(step) else calls).extend(found)

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tutorlib.compile.adding import added_at_once
 from tutorlib.compile.bound import Bound, can_be_cut, empty, looks_into
 from tutorlib.compile.buffers import SHAPE_ONLY, VIEWS, Buffers, Like, Lives, direct_updates, is_view
-from tutorlib.compile.c_segments import Segments
 from tutorlib.compile.joins import places_in_joins
 from tutorlib.compile.lower import lowered, several
 from tutorlib.compile.lower_rows import Shares, cross_entropy_back_after
@@ -29,6 +28,9 @@ from tutorlib.compile.scalars import Numbers, numbers_last, runs_of_numbers
 from tutorlib.compile.side_by_side import joined_updates, lay_side_by_side
 from tutorlib.compile.tiles import Tiles, passes_of
 from tutorlib.core.graph import Constant, Node, Shared, Symbol
+
+if TYPE_CHECKING:
+    from tutorlib.compile.c_segments import Segments
 
 # An input of so many bytes is read where it is; a smaller one is copied, which costs less than binding calls again.
 COPY_BYTES = 65_536
@@ -111,6 +113,8 @@ class Schedule(Running):
         steps = [step for step in self.steps if isinstance(step, Step)]
         kept = {id(v) for v in (*self.outputs, *(new for _, new in self.updates))}
         alone = not self._moves and not self._lent_moves
+        from tutorlib.compile.c_segments import Segments  # loads the compiler's parts
+
         found = Segments(steps, self._operand, self.direct, kept, {id(v) for v in self.checked}, alone)
         found.bind(self.array)
         return found

@@ -9,12 +9,11 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tutorlib.compile.executor import Plan
-from tutorlib.compile.late import Late
 from tutorlib.compile.quick import Quick, quick_call
 from tutorlib.compile.regions import Region
 from tutorlib.compile.rewrite_log import RewriteLog
@@ -24,6 +23,9 @@ from tutorlib.core.backend import quiet
 from tutorlib.core.collecting import collector_at_rest
 from tutorlib.core.errors import TutorlibError
 from tutorlib.core.graph import Node, Shared, Symbol, aval_of
+
+if TYPE_CHECKING:
+    from tutorlib.compile.late import Late
 
 # So many shapes are remembered; the oldest goes.
 REMEMBERED = 4
@@ -151,6 +153,8 @@ class Schedules:
         unforeseen = _unforeseen(nodes, inputs, likes)
         if unforeseen and self._late is None:
             ends = [*self._outputs, *(new for _, new in self._updates)]
+            from tutorlib.compile.late import Late
+
             self._late = Late.of(nodes, inputs, ends, unforeseen, [s.storage for s, _ in self._updates])
         return None if unforeseen else likes
 

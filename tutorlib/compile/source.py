@@ -30,10 +30,12 @@ class _Ops:
     function of the same meaning."""
 
     def __getattr__(self, name: str) -> Any:
-        try:
-            return TABLE[name].on_numpy
-        except KeyError:
-            raise AttributeError(f"no op is called {name!r}") from None
+        from tutorlib.compile.control import op_called
+
+        op = op_called(name)
+        if op is None:
+            raise AttributeError(f"no op is called {name!r}")
+        return op.on_numpy
 
 
 op = _Ops()

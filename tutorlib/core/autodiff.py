@@ -27,7 +27,6 @@ from tutorlib.core.hold import release
 from tutorlib.core.leak import due, look
 from tutorlib.core.operators import OPS
 from tutorlib.core.parameter import Parameter
-from tutorlib.core.paths import gradient_paths
 from tutorlib.core.recorded import GENERAL
 from tutorlib.core.tensor import Tensor
 from tutorlib.core.toposort import toposort
@@ -316,6 +315,8 @@ def grad(
         return gradients
     if cost is None or known:
         raise NotDifferentiableError("paths start at one cost", fix="leave known out, or return_paths")
+    from tutorlib.core.paths import gradient_paths
+
     paths = [gradient_paths(cost, var, cotangent=cotangent) for var in variables]
     return gradients, type(wrt)(paths) if many else paths[0]
 

@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -51,12 +50,14 @@ class TaggedArray(np.ndarray):
         self.device_index = getattr(source, "device_index", 0)
 
 
-@dataclass
 class Transfers:
-    """How often data crossed between host and GPU since the last ``reset()``: nothing crosses unseen."""
+    """How often data crossed between host and GPU since the last ``reset()``: nothing crosses unseen.
 
-    host_to_gpu: int = 0
-    gpu_to_host: int = 0
+    Attributes: ``host_to_gpu``, ``gpu_to_host``.
+    """
+
+    def __init__(self) -> None:
+        self.reset()
 
     def reset(self) -> None:
         self.host_to_gpu = self.gpu_to_host = 0
@@ -65,15 +66,14 @@ class Transfers:
 transfers = Transfers()
 
 
-@dataclass(frozen=True)
-class GpuBackend:
+class GpuBackend(NamedTuple):
     """How to reach a GPU array module: CuPy, or a strict double of it in tests."""
 
     module: Any
     array_type: type
     to_host: Callable[[Array], np.ndarray]
     from_host: Callable[[np.ndarray, int], Array]
-    index_of: Callable[[Array], int] = field(default=lambda array: 0)
+    index_of: Callable[[Array], int] = lambda array: 0
 
 
 _gpu: GpuBackend | None = None

@@ -7,7 +7,6 @@ only; what is left is one op whose gradient is again an einsum, of the cotangent
 from __future__ import annotations
 
 from collections.abc import Sequence
-from string import ascii_letters
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,9 @@ from tutorlib.core.graph import Op
 from tutorlib.core.operators import OPS
 from tutorlib.ops.define import normalized_axes, public, register, result_dtype
 from tutorlib.ops.shape import ndim, shape_of, transpose
+
+# Letters that name axes, as in Python's ``string``, which loads more than this line.
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def _einsum_infer(*avals: AVal, subscripts: str) -> AVal:
@@ -86,9 +88,9 @@ def parsed(subscripts: str, ranks: Sequence[int]) -> tuple[list[str], str]:
     if len(terms) != len(ranks):
         raise _trouble(f"{len(terms)} terms for {len(ranks)} operands", subscripts, "write one term for each operand")
     used = set(text) - set(".,->")
-    if not used <= set(ascii_letters):
-        raise _trouble(f"unknown sign {min(used - set(ascii_letters))!r}", subscripts, "use letters, ... , and ->")
-    free = [c for c in ascii_letters[26:] + ascii_letters[:26] if c not in used]
+    if not used <= set(_LETTERS):
+        raise _trouble(f"unknown sign {min(used - set(_LETTERS))!r}", subscripts, "use letters, ... , and ->")
+    free = [c for c in _LETTERS[26:] + _LETTERS[:26] if c not in used]
     extra = 0
     for term, rank in zip(terms, ranks, strict=True):
         letters = term.replace("...", "", 1)
@@ -202,8 +204,8 @@ def tensordot(x: Any, y: Any, axes: Any = 2) -> Any:
         )
     left = [normalized_axes(a, n, "tensordot")[0] for a in left]
     right = [normalized_axes(a, m, "tensordot")[0] for a in right]
-    letters = ascii_letters[:n]
-    other = list(ascii_letters[n : n + m])
+    letters = _LETTERS[:n]
+    other = list(_LETTERS[n : n + m])
     for a, b in zip(left, right, strict=True):
         other[b] = letters[a]
     kept = [letters[a] for a in range(n) if a not in left] + [other[b] for b in range(m) if b not in right]

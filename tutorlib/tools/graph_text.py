@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from tutorlib.compile.control import CONTROL_OPS, op_called
 from tutorlib.compile.scan_run import Layout
-from tutorlib.compile.subgraph import CONTROL_OPS, ControlOp, Subgraph
+from tutorlib.compile.subgraph import ControlOp, Subgraph
 from tutorlib.core.aval import AVal
 from tutorlib.core.backend import to_host
 from tutorlib.core.building import Meta, building
@@ -192,7 +193,7 @@ def _op_of(entry: Mapping[str, Any]) -> Op:
     name = entry["op"]
     if "results" in entry and name in CONTROL_OPS:
         return CONTROL_OPS[name](entry["results"], entry["effect"])
-    op = TABLE.get(name)
+    op = op_called(name)
     if op is None:
         raise TutorlibError(
             f"no op is called {name!r} here", fix="use the tutorlib that wrote the file, or a newer one"
