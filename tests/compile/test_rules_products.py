@@ -204,3 +204,23 @@ def test_a_cotangent_of_zero_stays_zero_where_factors_are_collected():
     (slope, plain) = (tl.function([z, g], tl.grad(cost, z), mode=mode)(at, weights) for mode in (None, "plain"))
     np.testing.assert_allclose(slope, plain)
     np.testing.assert_allclose(slope, [0.0, 1.5 + 1.0, 2 * (3.0 + np.log(4.0) + 1.0), 0.0])
+
+
+def test_a_cotangent_that_a_factor_makes_zero_stays_zero_where_factors_are_collected():
+    z, g = tl.symbol("z", (3,)), tl.symbol("g", (3,))
+    # g · (s² · sin s + s² · 3), s = √z: at z = 0 the factor s meets 1 / s.
+    s = tl.sqrt(z)
+    cost = tl.sum(g * (tl.square(s) * tl.sin(s) + tl.square(s) * 3.0))
+    at, weights = np.array([0.0, 1.0, 4.0]), np.array([2.0, 1.0, 0.0])
+    slope, plain = (tl.function([z, g], tl.grad(cost, z), mode=mode)(at, weights) for mode in (None, "plain"))
+    np.testing.assert_allclose(slope, plain)
+    np.testing.assert_allclose(slope[1:], [np.sin(1.0) + np.cos(1.0) / 2 + 3.0, 0.0])
+
+
+def test_a_product_of_very_many_factors_is_no_trouble():
+    z = tl.symbol("z", (2,))
+    product = tl.sin(z)
+    for _ in range(3000):
+        product = product * tl.cos(z)
+    found = tl.function([z], product + z * tl.sin(z))(np.array([0.0, 0.01]))
+    np.testing.assert_allclose(found, [0.0, np.sin(0.01) * np.cos(0.01) ** 3000 + 0.01 * np.sin(0.01)])

@@ -74,6 +74,10 @@ def _alike(*variables: Symbol) -> bool:
     return first.aval.known and all(v.shape == first.shape and v.dtype == first.dtype for v in variables)
 
 
+# Of longer products the end stays together.
+_MOST = 16
+
+
 class _Product:
     """A variable as number · factor · factor · …, through products that nothing else uses.
 
@@ -83,27 +87,23 @@ class _Product:
     def __init__(self, var: Symbol) -> None:
         self.number = 1.0
         self.factors: list[Symbol] = []
-        self.guard: Symbol | None = None
-        self._open(var)
-
-    def _open(self, var: Symbol) -> None:
-        node = made_by(var, "mul", "safe_mul") if used_once(var) else None
-        if node is None or not _alike(var, *(v for v in node.inputs if not isinstance(v, Constant))):
-            self.factors.append(var)
-            return
-        scaled = number_and_rest(node) if node.op.name == "mul" else None
-        if scaled is not None:
-            self.number *= scaled[0]
-            self._open(scaled[1])
-            return
-        if any(isinstance(v, Constant) for v in node.inputs):
-            self.factors.append(var)
-            return
-        before = len(self.factors)
-        self._open(node.inputs[0])
-        if node.op.name == "safe_mul" and self.guard is None:
-            self.guard = self.factors[before]
-        self._open(node.inputs[1])
+        guard: int | None = None
+        todo = [var]
+        while todo:
+            var = todo.pop()
+            node = made_by(var, "mul", "safe_mul") if used_once(var) and len(self.factors) + len(todo) < _MOST else None
+            if node is None or not _alike(var, *(v for v in node.inputs if not isinstance(v, Constant))):
+                self.factors.append(var)
+            elif node.op.name == "mul" and (scaled := number_and_rest(node)) is not None:
+                self.number *= scaled[0]
+                todo.append(scaled[1])
+            elif any(isinstance(v, Constant) for v in node.inputs):
+                self.factors.append(var)
+            else:
+                if node.op.name == "safe_mul" and guard is None:
+                    guard = len(self.factors)  # its first factor is the next to be found
+                todo += node.inputs[::-1]
+        self.guard = self.factors[guard] if guard is not None else None
 
     def without(self, common: list[Symbol]) -> list[Symbol]:
         left = list(self.factors)
@@ -116,10 +116,11 @@ class _Product:
         return len(self.factors) - 1 + (self.number != 1)
 
 
-def _times(number: float, factors: list[Symbol]) -> Any:
+def _times(number: float, factors: list[Symbol], protected: bool) -> Any:
+    """The product, in which what comes later does not count where what comes before is zero, if it is ``protected``."""
     result: Any = factors[0] if factors else number
     for factor in factors[1:]:
-        result = OPS.mul(result, factor)
+        result = OPS.safe_mul(result, factor) if protected else OPS.mul(result, factor)
     return OPS.mul(result, number) if factors and number != 1 else result
 
 
@@ -156,7 +157,8 @@ def common_factors(node: Node) -> Any:
     if all(lefts) and 1 not in numbers:
         # One of the numbers multiplies all: it may vanish further up.
         numbers, outer = (first.number / second.number, 1.0), second.number
-    total = node.op(*(_times(number, rest) for rest, number in zip(lefts, numbers, strict=True)))
+    parts = zip(numbers, lefts, (first, second), strict=True)
+    total = node.op(*(_times(number, rest, p.guard is not None) for number, rest, p in parts))
     kind = OPS.safe_mul if guards else OPS.mul
     (result, *others) = sorted(common, key=lambda v: not any(v is g for g in guards.values()))
     for factor in (*others, total):
