@@ -128,13 +128,9 @@ def test_a_loop_of_ten_thousand_turns_folds_to_one_pill(mode):
     for _ in range(10_000):
         y = y * 1.0001
     spec = graph_spec(y)
-    assert len(spec["graph"]["nodes"]) >= 10_000
     assert any(label.endswith("10000 ops × 10000") for label in seen(spec))
     assert len(spec["layout"]["nodes"]) <= 5
     assert len(spec["text"].splitlines()) <= 10
-    loop = next(s for s in spec["graph"]["scopes"] if s["times"] == 10_000)
-    parts = [s for s in spec["graph"]["scopes"] if s["parent"] == loop["id"]]
-    assert sum(s["times"] for s in parts) == 10_000 and len(parts) <= 32
 
 
 def test_a_loop_of_many_calls_stays_one_loop_when_the_interpreter_speeds_it_up():

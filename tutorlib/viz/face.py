@@ -37,6 +37,8 @@ def shorten(text: str, limit: int = LABEL) -> str:
     >>> shorten("a" * 30, 8), shorten("two\\nlines")
     ('aaaa…aaa', 'two lines')
     """
+    if len(text) <= limit and text.isascii() and text.isprintable() and "  " not in text and text == text.strip():
+        return text
     flat = " ".join("".join(" " if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in text[:20000]).split())
     flat = "".join(c for c in flat if unicodedata.category(c) not in ("Cf", "Cs"))
     if len(flat) <= limit:

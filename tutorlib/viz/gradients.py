@@ -151,9 +151,12 @@ def _add_saved(drawing: Drawing, name: str, uses: list[tuple[Any, int]]) -> None
         rule = backward_of(consumer.op.name, port)
         if rule is None:
             continue
-        sources = dict(zip(rule.inputs, consumer.inputs, strict=False)) | {rule.output: consumer}
+        own = drawing.id_of(consumer)
+        # By the edges, not by the values: a number that several ops use has a node at each.
+        at = {edge["port"]: edge["s"] for edge in drawing.edges_into(own)} if own is not None else {}
+        sources = {letter: at.get(i) for i, letter in enumerate(rule.inputs)} | {rule.output: own}
         for token in rule.uses():
-            id_ = drawing.id_of(sources[token]) if token in sources else None
+            id_ = sources.get(token)
             if id_ is not None and id_ not in done:
                 done.add(id_)
                 drawing.connect(id_, name, "saved")

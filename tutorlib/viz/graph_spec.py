@@ -21,11 +21,12 @@ from tutorlib.viz.faults import add_faults
 from tutorlib.viz.folding import AUTO, Collapse
 from tutorlib.viz.formulas import passes_on
 from tutorlib.viz.gradients import Flow, add_gradients
+from tutorlib.viz.long_loops import leave_out_turns
 from tutorlib.viz.misfit import draw_error
 from tutorlib.viz.model import LIMIT, Drawing, draw_graph, leaf
 from tutorlib.viz.names import cost_name, gradient_name
 from tutorlib.viz.reasons import add_reasons
-from tutorlib.viz.repeats import scope_repeats
+from tutorlib.viz.repeats import find_loops, nest_loops
 from tutorlib.viz.rewritten import Rewritten
 from tutorlib.viz.spec import assemble
 from tutorlib.viz.trace import Values, events
@@ -117,20 +118,23 @@ def spec_of(
         drawing.node(name)["target"] = of
         if name in drawing.arrays:
             drawing.node(of)["grad"] = name
-    large = len(drawing.nodes) > LARGE
-    for node in drawing.nodes:
+    add_faults(drawing, flow)
+    loops = find_loops(drawing) if len(drawing.nodes) > AUTO else []
+    many = len(drawing.nodes) > LARGE
+    rows = leave_out_turns(drawing, flow, loops) if many else {}
+    shown = drawing.seen()
+    large = len(shown) > LARGE
+    for node in shown:
         if node["op"] and not large and node["id"] in drawing.objects:
             node["formula"] = formula_entry(drawing, node["id"])
         if node["src"] and large:
             node["src"]["context"] = []
-    add_faults(drawing, flow)
-    if not large:
+    if not many:
         add_reasons(drawing, flow, complete=complete)
     values = Values()
     trace = events(drawing, flow, values, complete=complete)
-    repeats = scope_repeats(drawing) if len(drawing.nodes) > AUTO else {}
     return assemble(
-        drawing.nodes,
+        drawing.seen(),
         drawing.edges,
         trace,
         values.entries,
@@ -139,7 +143,7 @@ def spec_of(
         direction=direction,
         math=math_table(drawing),
         collapse=collapse,
-        repeats=repeats,
+        repeats=nest_loops(drawing, loops) | rows,
     )
 
 

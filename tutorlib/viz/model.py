@@ -38,6 +38,8 @@ class Drawing:
     ids: dict[int, str] = field(default_factory=dict)
     objects: dict[str, Any] = field(default_factory=dict)
     hidden: int = 0
+    # Ids of nodes that are not shown: those in the middle of very long loops.
+    dropped: set[str] = field(default_factory=set)
     # What stands above the ∂ of a derivative; the variable that each named gradient node belongs to; the variables
     # whose gradient was asked for and does not exist.
     cost: str = "L"
@@ -109,6 +111,15 @@ class Drawing:
             self._into[edge["t"]].append(edge)
             self._indexed += 1
         return self._into[name]
+
+    def replace_edges(self, edges: list[dict[str, Any]]) -> None:
+        """Have these edges instead of those that were there."""
+        self.edges, self._indexed = edges, 0
+        self._into.clear()
+
+    def seen(self) -> list[dict[str, Any]]:
+        """The nodes that are shown."""
+        return [node for node in self.nodes if node["id"] not in self.dropped]
 
     def id_of(self, var: Any) -> str | None:
         """The id of the node that shows `var`, or None where it is not drawn."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from tutorlib.core.source import resolve
+from tutorlib.core.source import SourceLine, resolve
 
 __all__ = ["cost_name", "gradient_name", "letters_of", "name_of", "place_of", "put_in", "source_of", "speaks_of_shape"]
 
@@ -79,6 +79,11 @@ def source_of(node: Any) -> dict[str, Any] | None:
     source = getattr(node, "source", None)
     if source is None or not source.text:
         return None
+    return dict(_entry(source))
+
+
+@lru_cache(maxsize=1024)
+def _entry(source: SourceLine) -> dict[str, Any]:
     lines, at = source.context(2)
     return {
         "where": source.where,

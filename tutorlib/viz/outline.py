@@ -10,6 +10,7 @@ from typing import Any
 
 from tutorlib.messages import message
 from tutorlib.viz.face import shape_text, shorten
+from tutorlib.viz.scopes import kinds_in
 
 __all__ = ["describe", "outline", "speak_event", "speak_node", "summary"]
 
@@ -59,7 +60,8 @@ def summary(graph: Graph, trace: list[dict[str, Any]] | None = None) -> str:
     """One line that says what the picture shows: used as the alternative text."""
     counts: dict[str, int] = defaultdict(int)
     for node in graph["nodes"]:
-        counts[node["kind"]] += 1
+        for kind, count in kinds_in(node).items():
+            counts[kind] += count
     results = [node["name"] or node["label"] for node in graph["nodes"] if node["kind"] == "output"]
     ops = counts["op"] + counts["output"]
     parts = [message("widgets.summary_ops", n=ops)]

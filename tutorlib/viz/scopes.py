@@ -13,7 +13,10 @@ from typing import Any
 from tutorlib.messages import message
 from tutorlib.viz.face import shape_text, shorten
 
-__all__ = ["Parents", "ancestors", "common_scope", "mark_back", "scope_entries", "settle"]
+__all__ = [
+    "Parents", "ancestors", "common_scope", "equal_neighbours", "kinds_in", "mark_back", "name_of_row", "parents_of",
+    "scope_entries", "settle",
+]  # fmt: skip
 
 OPS = ("op", "output", "error")
 REPEATS = 3
@@ -100,22 +103,42 @@ def mark_back(nodes: Items, edges: Items) -> None:
             node["back"] = True
 
 
+def name_of_row(run: Sequence[str]) -> str:
+    """The id of the scope that is put around equal neighbours.
+
+    >>> name_of_row(["net/layer1", "net/layer2", "net/layer3"])
+    'net/layer1 … layer3'
+    """
+    return f"{run[0]} … {run[-1].rpartition('/')[2]}"
+
+
+def kinds_in(node: dict[str, Any]) -> Mapping[str, int]:
+    """How many nodes of each kind a node is or, in the place of dropped ones, stands for."""
+    return node.get("holds") or {node["kind"]: 1}
+
+
+def parents_of(nodes: Items) -> dict[str, str]:
+    """Each scope in which a node lies, with the one around it, or ""; outer ones first."""
+    parents: dict[str, str] = {}
+    for path in dict.fromkeys(node["scope"] for node in nodes):
+        parts = [part for part in path.split("/") if part]
+        for depth in range(1, len(parts) + 1):
+            parents.setdefault("/".join(parts[:depth]), "/".join(parts[: depth - 1]))
+    return parents
+
+
 def scope_entries(nodes: Items, edges: Items, repeats: Mapping[str, int]) -> list[dict[str, Any]]:
     """The `scopes` of the contract, outermost first; "a/b" lies in "a". Equal neighbours get a scope around them.
 
     `repeats` says of scopes that were made for a loop how many turns each holds.
     """
-    parents: dict[str, str] = {}
-    for node in nodes:
-        parts = [part for part in node["scope"].split("/") if part]
-        for depth in range(1, len(parts) + 1):
-            parents.setdefault("/".join(parts[:depth]), "/".join(parts[: depth - 1]))
+    parents = parents_of(nodes)
     times = {scope: repeats.get(scope, 1) for scope in parents}
     titles = {scope: scope.rpartition("/")[2] for scope in parents}
-    for run in _equal_neighbours(nodes, edges, {s: p for s, p in parents.items() if s not in repeats}):
-        around = f"{run[0]} … {titles[run[-1]]}"
+    for run in equal_neighbours(nodes, edges, {s: p for s, p in parents.items() if s not in repeats}):
+        around = name_of_row(run)
         titles[around] = f"{titles[run[0]]} … {titles[run[-1]]}"
-        parents[around], times[around] = parents[run[0]], len(run)
+        parents[around], times[around] = parents[run[0]], repeats.get(around, len(run))
         parents.update(dict.fromkeys(run, around))
     ordered = sorted(parents, key=lambda scope: len(ancestors(scope, parents)))
     held = _contents(nodes, edges, parents)
@@ -148,9 +171,10 @@ def _contents(nodes: Items, edges: Items, parents: Parents) -> dict[str, _Conten
     for node in nodes:
         for scope in around(node):
             content = held[scope]
-            content.params += node["kind"] == "shared"
-            content.gradients += node["kind"] == "gradient"
-            content.ops += node["kind"] in OPS and not node.get("back")
+            count = kinds_in(node)
+            content.params += count.get("shared", 0)
+            content.gradients += count.get("gradient", 0)
+            content.ops += 0 if node.get("back") else sum(count.get(kind, 0) for kind in OPS)
             if node["kind"] == "output":
                 content.outs[shape_text(node["shape"])] = None
     for edge in edges:
@@ -194,7 +218,7 @@ def _shapes(found: Mapping[str, None]) -> str:
     return ", ".join(texts[:SHAPES]) + (" …" if len(texts) > SHAPES else "") or "–"
 
 
-def _equal_neighbours(nodes: Items, edges: Items, parents: Parents) -> list[list[str]]:
+def equal_neighbours(nodes: Items, edges: Items, parents: Parents) -> list[list[str]]:
     """Runs of at least `REPEATS` sibling scopes, one after the other, with the same ops wired in the same way."""
     signs = _signatures(nodes, edges, parents)
     siblings: dict[str, list[str]] = defaultdict(list)

@@ -11,7 +11,7 @@ from typing import Any
 from tutorlib.messages import message
 from tutorlib.viz.folding import Collapse, choose, view_of
 from tutorlib.viz.outline import speak_event, speak_node, summary
-from tutorlib.viz.scopes import mark_back, scope_entries, settle
+from tutorlib.viz.scopes import kinds_in, mark_back, scope_entries, settle
 
 __all__ = ["VERSION", "assemble", "letter_of"]
 
@@ -68,7 +68,7 @@ def assemble(
     collapsed = choose(graph, collapse, repeats)
     notes = [*notes]
     if collapsed and collapse is None:
-        notes.append(message("widgets.note_folded", n=len(nodes)))
+        notes.append(message("widgets.note_folded", n=sum(sum(kinds_in(node).values()) for node in nodes)))
     spec = {
         "version": VERSION,
         "graph": graph,

@@ -24,6 +24,7 @@ STEPS = 5_000
 HEATMAP = 64
 NESTED = 4
 TERMS = 6
+PARTS = 64
 PHASES = ("forward", "backward", "update")
 
 
@@ -58,24 +59,24 @@ def events(drawing: Drawing, flow: Flow | None, values: Values, *, complete: boo
     """
     found: list[dict[str, Any]] = []
     for name, array in drawing.arrays.items():
-        if drawing.node(name)["kind"] in ("input", "shared", "constant"):
+        if drawing.node(name)["kind"] in ("input", "shared", "constant") and name not in drawing.dropped:
             drawing.node(name)["value"] = values.add(array)
     writer = _Writer(drawing, values, found)
     for node in drawing.order:
         name = drawing.ids[id(node)]
-        if name in drawing.arrays:
+        if name in drawing.arrays and name not in drawing.dropped:
             writer.forward(name, node, list_it=complete)
     if flow is not None:
         for name in flow.steps:
             writer.gradient(name, flow, list_it=complete and flow.computed)
-    for shown in drawing.nodes:
+    for shown in drawing.seen():
         if shown["kind"] == "update" and shown["id"] in drawing.arrays:
             writer.update(shown, list_it=complete)
     _in_phases(found)
     for shown in drawing.nodes:
         if shown["kind"] == "error" and complete:
             writer.failure(shown)
-    for shown in drawing.nodes:
+    for shown in drawing.seen():
         if shown["grad"] is not None and shown["grad"].startswith("n"):
             shown["grad"] = drawing.node(shown["grad"])["value"]
     if len(found) > STEPS:
@@ -164,6 +165,8 @@ class _Writer:
 
     def _keep(self, arrays: list[Any]) -> dict[str, list[str]]:
         """The parts of a sum, where there is room for all of them."""
+        if len(arrays) > PARTS:
+            return {}
         keys = [key for key in (self.values.add(array, len(self.found)) for array in arrays) if key is not None]
         return {"parts": keys} if len(keys) == len(arrays) else {}
 
