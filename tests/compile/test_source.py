@@ -57,6 +57,25 @@ def test_the_text_protects_products_where_the_call_had_to():
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("n", [3, 70_000])
+def test_the_text_protects_what_has_to_be_protected_at_every_call(n):
+    x = tl.vector("x")
+    f = tl.function([x], tl.grad(tl.where(x > 0, tl.log(x), 0.0).sum(), x))
+    values = np.arange(n) - 1.0
+    expected = f(values)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(program(f)(values)[0], expected)
+
+
+@pytest.mark.parametrize("name", ["lambda", "np", "value", "i", "n", "u0", "b0", "op", "নাম", "two words"])
+def test_an_input_may_have_any_name(name):
+    x = tl.vector(name)
+    for values in (np.arange(3.0), np.linspace(-1.0, 1.0, 70_000)):
+        f = tl.function([x], tl.erf(tl.exp(tl.tanh(x) * 2.0)) + 1.0)
+        np.testing.assert_allclose(program(f)(values)[0], f(values), rtol=1e-12)
+        np.testing.assert_allclose(program(f)(values)[0], f(values), rtol=1e-12)
+
+
 def test_before_the_first_call_the_text_is_the_plain_program():
     x, s = tl.vector("x"), tl.shared([1.0, 2.0, 3.0], name="s")
     f = tl.function([x], [x[x > 0] * 2, tl.clip(x, -1.0)], updates=[(s, s + x)])

@@ -69,6 +69,10 @@ class Running:
     def _view(self, node: Node) -> np.ndarray | None:
         raise NotImplementedError
 
+    def protects(self, node: Node) -> bool:
+        """Whether the latest call computed a product of this node in its strict form: 0 where the first factor is 0."""
+        return self.protecting or id(node) in self._strict
+
     def _find_ends(self) -> None:
         self.output_arrays = [self._operand(v) for v in self.outputs]
         own = {id(s): array for s, array in self._own}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from keyword import iskeyword
 from typing import Any
 
 import numpy as np
@@ -59,11 +60,14 @@ class _Names:
         self.head: list[str] = []
         self.known: dict[int, Any] = {}
         self._of: dict[int, str] = {}
-        self._taken = {"np", "op", "run", "results", "new"}
+        # What the text itself uses; a tile's buffers are called u0, u1 …
+        self._taken = {"np", "op", "run", "results", "new", "value", "i", "n"}
         self._again: dict[str, int] = {}  # by name: how often it was wanted once more
 
     def fresh(self, wanted: str) -> str:
-        name = wanted if wanted.isidentifier() else f"v{len(self._of)}"
+        name = wanted if wanted.isidentifier() and not iskeyword(wanted) else f"v{len(self._of)}"
+        if name[:1] == "u" and name[1:].isdigit():
+            name += "_"
         while name in self._taken:
             again = self._again[name] = self._again.get(name, 0) + 1
             name = f"{name}_" if again == 1 else f"{name}_{again}"
@@ -175,7 +179,7 @@ def source_of_schedule(schedule: Schedule, title: str) -> Source:
         if isinstance(step, Tiles):
             for var, array in step.results:
                 names.put(var, places[id(array)])
-            tiled = step.lines(names.of, names.call, schedule.protecting)
+            tiled = step.lines(names.of, names.call, schedule.protects)
             first.extend(_line(text, node) for text, node in tiled)
             continue
         lines = _step_lines(schedule, step, names, places)
@@ -254,7 +258,7 @@ def _step_lines(schedule: Schedule, step: Step, names: _Names, places: dict[int,
     tmp = places[id(step.tmp)] if step.tmp is not None else ""
     lines = []
     for bound in step.calls:
-        form = STRICT if schedule.protecting and bound.strict is not None else bound.text
+        form = STRICT if bound.strict is not None and schedule.protects(node) else bound.text
         call = names.call(node) if "{op}" in form else ""
         text = form.format(*operands, out=outs[0], outs=", ".join(outs), tmp=tmp, op=call)
         lines.append(_line(text, node))

@@ -172,11 +172,14 @@ class Tiles:
     # ---- as text ----
 
     def lines(
-        self, name: Callable[[Symbol], str], call: Callable[[Node, Callable[[Symbol], str]], str], protecting: bool
+        self,
+        name: Callable[[Symbol], str],
+        call: Callable[[Node, Callable[[Symbol], str]], str],
+        protects: Callable[[Node], bool],
     ) -> Iterator[tuple[str, Node | None]]:
         """The run as text, line by line with the node it belongs to; buffers of a tile are called u0, u1 …
 
-        ``protecting``: show products that are protected against 0 · ∞ as such.
+        ``protects``: whether products of a node are to be shown protected against 0 · ∞.
         """
         names: dict[int, str] = {}
         yield f"# {len(self.nodes)} ops run as one pass, {self.tile} elements at a time", None
@@ -212,7 +215,7 @@ class Tiles:
             for bound in self._of_tile(node, whole, 0, 0, min(self.tile, self.size)):
                 tmp = f"{names[id(owner_of(self._lent))]}[..., :n]" if self._lent is not None else ""
                 out = name(node.outputs[0]) if node in sums else text(node.outputs[0])
-                form = STRICT if protecting and bound.strict is not None else bound.text
+                form = STRICT if bound.strict is not None and protects(node) else bound.text
                 if not form:
                     continue  # a part of what the next line says
                 op = call(node, text) if "{op}" in form else ""
