@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tutorlib as tl
+from tutorlib.compile.ifelse import BRANCHES
 
 
 @pytest.fixture
@@ -160,6 +161,30 @@ def test_gradients_reach_what_a_branch_takes_from_around_it():
     gx, gw = f([-1.0, -2.0], [3.0, 4.0])
     assert gx.tolist() == [0.0, 0.0]
     assert gw.tolist() == [6.0, 8.0]
+
+
+@pytest.mark.parametrize("length", [4, None])
+def test_the_gradient_computes_nothing_costly_of_a_branch_again(length):
+    """The slopes of tanh(e^x) and of its square root are made from values that the branches gave on the way."""
+    v = tl.symbol("v", (length,))
+    then, otherwise = lambda: tl.tanh(tl.exp(v)).sum(), lambda: (tl.sqrt(v * v + 1) * 3).sum()
+    y = tl.ifelse(v.sum() > 0, then, otherwise)
+    f = tl.function([v], [y, tl.grad(y, v), tl.grad(tl.sum(tl.grad(y, v)), v)])
+    graphs = [node.attrs[branch] for node in f._plan.nodes if node.op.name == "ifelse" for branch in BRANCHES]
+    ops = [node.op.name for graph in graphs for node in graph.nodes]
+    if length is not None:
+        assert ops.count("exp") == ops.count("tanh") == ops.count("sqrt") == 1
+    up, down = np.array([0.5, -0.25, 1.0, 0.0]), np.array([-0.5, 0.25, -1.0, 0.0])
+    e, t = np.exp(up), np.tanh(np.exp(up))
+    value, slope, second = f(up)
+    np.testing.assert_allclose(value, t.sum())
+    np.testing.assert_allclose(slope, e * (1 - t**2))
+    np.testing.assert_allclose(second, e * (1 - t**2) - 2 * t * (1 - t**2) * e**2)
+    root = np.sqrt(down**2 + 1)
+    value, slope, second = f(down)
+    np.testing.assert_allclose(value, 3 * root.sum())
+    np.testing.assert_allclose(slope, 3 * down / root)
+    np.testing.assert_allclose(second, 3 / root - 3 * down**2 / root**3)
 
 
 # ---- random streams ----

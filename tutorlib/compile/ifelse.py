@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tutorlib.compile.fgraph import clone
 from tutorlib.compile.loop_body import check_takes
 from tutorlib.compile.subgraph import (
     CONTROL_OPS,
@@ -17,6 +18,7 @@ from tutorlib.compile.subgraph import (
     Subgraph,
     as_outputs,
     closed,
+    costly,
     dim_that_differs,
 )
 from tutorlib.compile.traced_body import tracing, where_made
@@ -26,7 +28,7 @@ from tutorlib.core.backend import to_host
 from tutorlib.core.config import config
 from tutorlib.core.dispatch import as_symbol, state
 from tutorlib.core.errors import DTypeError, ShapeError, TutorlibError
-from tutorlib.core.graph import Input, Node, Symbol, Var, aval_of, label
+from tutorlib.core.graph import Constant, Input, Node, Symbol, Var, aval_of, label
 from tutorlib.core.operators import OPS
 from tutorlib.core.tensor import Tensor
 
@@ -134,9 +136,31 @@ def assembled(
 
 
 def _built(condition: Symbol, operands: Sequence[Any], attrs: dict[str, Any]) -> list[Any]:
+    """The results of a choice. It is built with what a gradient would like kept among its results: those of the costly
+    ops in each branch, for which the other branch gives zeros. What nothing uses is dropped before a function runs."""
     then, otherwise = attrs["then"], attrs["otherwise"]
-    made = _op(len(then.outputs), then.has_effect or otherwise.has_effect)(condition, *operands, **attrs)
-    return list(made) if isinstance(made, tuple) else [made]
+    own = len(then.outputs)
+    mine, others = _kept(then), _kept(otherwise)
+    then = Subgraph(then.inputs, [*then.outputs, *mine, *map(_nothing_like, others)])
+    otherwise = Subgraph(otherwise.inputs, [*otherwise.outputs, *map(_nothing_like, mine), *others])
+    effect = then.has_effect or otherwise.has_effect
+    made = _op(len(then.outputs), effect)(condition, *operands, then=then, otherwise=otherwise)
+    return list(made[:own]) if isinstance(made, tuple) else [made]
+
+
+def _kept(graph: Subgraph) -> list[Symbol]:
+    """The values inside a branch that its gradient had better not compute again."""
+    own = {id(v) for v in graph.outputs}
+    return [v for node in graph.nodes if costly(node) for v in node.outputs if v.aval.known and id(v) not in own]
+
+
+def _nothing_like(v: Symbol) -> Constant:
+    return _nothing(v.shape, v.dtype)
+
+
+@cache
+def _nothing(shape: Any, dtype: Any) -> Constant:
+    return Constant(np.broadcast_to(np.zeros((), dtype), shape))
 
 
 # ---- the op ----
@@ -187,13 +211,18 @@ def _vjp(
     grads: list[Any] = [None] * len(needs)
     if not reached:
         return grads
-    inputs = [*then.inputs, *seeds.values()]
-    graphs = []
+    saved: list[tuple[Input, Any]] = []
+    gradients = []
     for graph, parts in zip((then, otherwise), found, strict=True):
         own: list[Any] = [OPS.zeros_like(graph.inputs[wanted[i]]) if parts[i] is None else parts[i] for i in reached]
-        graphs.append(Subgraph(inputs, own))
+        known = {v: out for v, out in zip(graph.outputs, outs, strict=True) if v.node is not None and costly(v.node)}
+        stand_ins = {v: Input(v.aval, name=v.name) for v in known}
+        gradients.append(clone(own, stand_ins))
+        saved += [(stand_ins[v], out) for v, out in known.items()]
+    inputs = [*then.inputs, *seeds.values(), *(stand_in for stand_in, _ in saved)]
+    arguments = [*map(as_symbol, operands), *(cotangents[i] for i in given), *(out for _, out in saved)]
+    graphs = [Subgraph(inputs, own) for own in gradients]
     reads = sorted(graphs[0].used() | graphs[1].used())
-    arguments = [*map(as_symbol, operands), *(cotangents[i] for i in given)]
     results = _built(
         as_symbol(condition),
         [arguments[i] for i in reads],

@@ -27,6 +27,7 @@ from tutorlib.compile.subgraph import (
     Subgraph,
     as_outputs,
     closed,
+    costly,
     depending_on,
 )
 from tutorlib.core.aval import AVal, Dim
@@ -168,7 +169,7 @@ def _vjp(g: Any, needs: list[bool], out: Any, *values: Any, step: Subgraph, layo
     outputs += [OPS.add(total[i], found[i]) for i in captured] + [found[i] for i in rows]
     # Constants of the loop stay outside the loop.
     outer_ones: dict[Symbol, Symbol] = {v: operands[layout.operand(i)] for i, v in enumerate(step.inputs) if i >= first}
-    stacks = {id(v): x for v, x in zip(step.outputs[n:], outs[n:], strict=False) if v.node and _costly(v.node)}
+    stacks = {id(v): x for v, x in zip(step.outputs[n:], outs[n:], strict=False) if v.node and costly(v.node)}
     saved = [(v, Input(v.aval, name=v.name), stacks[id(v)]) for v in _read(outputs, stacks)]
     outputs = clone(outputs, {**outer_ones, **{v: row for v, row, _ in saved}})
 
@@ -260,18 +261,6 @@ def scan_op(nout: int, effect: bool) -> ScanOp:
     return ScanOp("scan", forward, _infer, _vjp, nout=nout, flags={"effect"} if effect else ())
 
 
-# Cheaper to compute again than to keep for every step.
-_CHEAP = frozenset(
-    """add sub mul div neg square safe_mul safe_div abs sign where maximum minimum clip relu eq ne lt le gt ge
-    logical_and logical_or logical_not cast identity stop_gradient reshape reshape_like transpose expand_dims squeeze
-    broadcast_to broadcast_like unbroadcast getitem zeros_like ones_like part section""".split()
-)
-
-
-def _costly(node: Node) -> bool:
-    return node.op.name not in _CHEAP and not isinstance(node.op, ControlOp)
-
-
 def build(step: Subgraph, layout: Layout, operands: Sequence[Symbol]) -> list[Symbol]:
     """A scan with its history added to the results of ``step``.
 
@@ -279,7 +268,7 @@ def build(step: Subgraph, layout: Layout, operands: Sequence[Symbol]) -> list[Sy
     """
     end = len(step.outputs) - layout.until
     own = {id(v) for v in step.outputs[layout.carries :]}
-    inner = [v for node in step.nodes if _costly(node) for v in node.outputs if id(v) not in own]
+    inner = [v for node in step.nodes if costly(node) for v in node.outputs if id(v) not in own]
     outputs = [*step.outputs[:end], *step.inputs[: layout.carries], *inner, *step.outputs[end:]]
     whole = Subgraph(step.inputs, outputs)
     op = scan_op(len(outputs) - layout.until, whole.has_effect)

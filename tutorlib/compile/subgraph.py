@@ -267,6 +267,19 @@ class ControlOp(Op):
 CONTROL_OPS: dict[str, Callable[[int, bool], ControlOp]] = {}
 
 
+# Cheaper to compute again than to keep for a gradient.
+_CHEAP = frozenset(
+    """add sub mul div neg square safe_mul safe_div abs sign where maximum minimum clip relu eq ne lt le gt ge
+    logical_and logical_or logical_not cast identity stop_gradient reshape reshape_like transpose expand_dims squeeze
+    broadcast_to broadcast_like unbroadcast getitem zeros_like ones_like part section""".split()
+)
+
+
+def costly(node: Node) -> bool:
+    """Whether a gradient should find the results of a node kept, rather than compute them again."""
+    return node.op.name not in _CHEAP and not isinstance(node.op, ControlOp)
+
+
 def remade(op: Op, inputs: Sequence[Symbol], attrs: dict[str, Any], like: Node) -> Node:
     """A node with the line and role of ``like``; its outputs are inferred."""
     avals = op.infer(*(v.aval for v in inputs), **attrs)  # type: ignore[misc]
