@@ -50,7 +50,6 @@ VECTOR(exp) VECTOR(expm1) VECTOR(log) VECTOR(log1p) VECTOR(log2) VECTOR(log10) V
 #endif
 #endif
 #include <math.h>
-#include <tgmath.h>
 """
 
 

@@ -26,7 +26,9 @@ BLOCK, LONG_BLOCK, CUT = 256, 1024, 64
 _MOST, _CALL = 32, 40
 _NUMBER = re.compile(r"(?<![\w.{])(\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+)(?![\w.}])")
 _FUNCTION = re.compile(r"\b([a-z]\w*)\(")
-_CHEAP = frozenset({"fabs", "sqrt", "rint", "fmax", "fmin", "floor", "ceil", "trunc"})
+_CHEAP = frozenset(
+    f"{name}{kind}" for name in "fabs sqrt rint fmax fmin floor ceil trunc".split() for kind in ("", "f")
+)
 
 Slot = Callable[[int, np.ndarray], int]
 Lines = Iterator[tuple[str, Node | None]]

@@ -100,7 +100,7 @@ static inline T tl_expm1(T x) {
   const T p = FMA(n, -LN2_HIGH, v) + FMA(r * r, POLY(EXP, r), -n * LN2_LOW);
   const T half = tl_real((tl_bits(t) << FRACTION) + (BIAS - 1 << FRACTION));
   const T y = FMA(half, p, half - (T)0.5) * 2;
-  return fabs(x) < SMALL ? x : y;
+  return tl_real(tl_bits(x) << 1 >> 1) < SMALL ? x : y;
 }
 """,
     "log_rest": """
@@ -130,7 +130,7 @@ static inline T tl_log1p(T x) {
   const T scale = tl_real((2 * BIAS + 1 << FRACTION) - (w >> FRACTION << FRACTION));
   const T y = tl_log_rest(FMA((T)0.5 * lost, scale, f), k);
   const T end = u == 0 ? -INFINITY : u > 0 ? u : NAN;
-  return fabs(x) < SMALL ? x : u > 0 && u < INFINITY ? y : end;
+  return tl_real(tl_bits(x) << 1 >> 1) < SMALL ? x : u > 0 && u < INFINITY ? y : end;
 }
 """,
     "log1p_unit": """
@@ -172,18 +172,23 @@ _PREAMBLE = """\
 """
 
 _CALL = re.compile(r"\b(exp|expm1|log|log1p|log1p_unit|tanh)\(")
-_UNIT = re.compile(r"\blog1p\((?=exp\(-fabs\()")
+_UNIT = re.compile(r"\blog1p\((?=exp\(-fabsf?\()")
+# All others but those that are the same for every type.
+_LIBRARY = re.compile(r"\b(?!exp\(|expm1\(|log\(|log1p\(|log1p_unit\(|tanh\(|is\w+\()([a-z]\w*)\(")
 _OWN = re.compile(r"\btl_(\w+)_(float|double)\(")
 
 
 def in_own_functions(expression: str, kind: str) -> str:
-    """An op's C expression for values of C type ``kind``, with the functions of this module in place of the library's.
+    """An op's C expression for values of C type ``kind``: with the functions of this module where it has them, the C
+    library's for that type elsewhere.
 
     >>> in_own_functions("log1p(exp(-fabs(x))) + cos(x)", "float")
-    'tl_log1p_unit_float(tl_exp_float(-fabs(x))) + cos(x)'
+    'tl_log1p_unit_float(tl_exp_float(-fabsf(x))) + cosf(x)'
     """
     if kind not in _FORMATS:
         return expression
+    if kind == "float":
+        expression = _LIBRARY.sub(r"\1f(", expression)
     return _CALL.sub(rf"tl_\1_{kind}(", _UNIT.sub(f"tl_log1p_unit_{kind}(", expression))
 
 

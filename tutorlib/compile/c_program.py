@@ -60,9 +60,10 @@ class Program:
     """Segments, and the table of pointers that they run on."""
 
     def __init__(self) -> None:
-        self._slots = Slots()
+        self._pointers: list[tuple[int, np.ndarray]] = []  # of each call, one after the other
         self._functions: dict[str, tuple[str, Piece]] = {}  # by text: name, and the first piece of this text
-        self._segments: list[list[tuple[str, Piece]]] = []
+        # Of each segment its calls: the function's name, where its pointers start in the table, and the piece.
+        self._segments: list[list[tuple[str, int, Piece]]] = []
         self.work = 0  # about how many operations all segments take
 
     def add(self, pieces: Sequence[Piece]) -> str:
@@ -71,9 +72,8 @@ class Program:
         for piece in pieces:
             text = "\n".join(line for line, _ in piece.lines)
             name, _ = self._functions.setdefault(text, (f"tl_part_{len(self._functions)}", piece))
-            calls.append((name, piece))
-            for key, array in piece.slots.arrays:
-                self._slots(key, array)
+            calls.append((name, len(self._pointers), piece))
+            self._pointers += piece.slots.arrays
             self.work += sum(job.out.size for job in piece.jobs)
         self._segments.append(calls)
         return f"tl_segment_{len(self._segments) - 1}"
@@ -84,7 +84,7 @@ class Program:
 
     def table(self) -> Table:
         """A table of pointers for its arrays."""
-        return Table(self._slots.arrays)
+        return Table(self._pointers)
 
     def text(self) -> str:
         """As it is compiled."""
@@ -111,11 +111,10 @@ class Program:
         first = {id(piece) for _, piece in self._functions.values()}
         for segment, calls in zip(self.names(), self._segments, strict=True):
             yield f"void {segment}(void **a) {{"
-            for name, piece in calls:
+            for name, start, piece in calls:
                 if comments and id(piece) not in first:
                     yield f"/* {'; '.join(_named(job.node) for job in piece.jobs)} */"
-                pointers = ", ".join(f"a[{self._slots(*entry)}]" for entry in piece.slots.arrays)
-                yield f"{name}((void *[]){{{pointers}}});"
+                yield f"{name}(a + {start});"
             yield "}"
 
 
@@ -131,20 +130,25 @@ class Table:
     """
 
     def __init__(self, like: Sequence[tuple[int, np.ndarray]]) -> None:
-        self._like = like
         self._pointers = (ctypes.c_void_p * max(1, len(like)))()
-        self._bound: list[Any] = [None] * len(like)
         self.address = ctypes.addressof(self._pointers)
+        self._like = dict(like)
+        self._bound: dict[int, Any] = {}
+        self._places: dict[int, list[int]] = {}  # by id of variable: where its pointer stands
+        for place, (key, _) in enumerate(like):
+            self._places.setdefault(key, []).append(place)
 
     def bind(self, arrays: Mapping[int, Any]) -> bool:
         """Point at the arrays (by id of variable) as they are now; False where one is laid out otherwise than was
         compiled for."""
-        for number, (key, like) in enumerate(self._like):
+        for key, like in self._like.items():
             array = arrays[key]
-            if array is self._bound[number]:
+            if array is self._bound.get(key):
                 continue
             if (array.shape, array.strides, array.dtype) != (like.shape, like.strides, like.dtype):
                 return False
-            self._pointers[number] = array.__array_interface__["data"][0]
-            self._bound[number] = array
+            address = array.__array_interface__["data"][0]
+            for place in self._places[key]:
+                self._pointers[place] = address
+            self._bound[key] = array
         return True
