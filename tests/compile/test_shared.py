@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tutorlib as tl
+from tutorlib.compile.bound import empty
 
 # ---- whose array is it ----
 
@@ -289,3 +290,21 @@ def test_an_observer_that_keeps_values_sees_each_as_it_was():
         for _ in range(4):
             step()
     assert [k.tolist() for k in kept] == [[2.0], [4.0], [8.0], [16.0]]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bool"])
+def test_a_large_value_starts_at_a_cache_line_and_stays_the_callers_own(dtype):
+    given = np.arange(5001)[1:].astype(dtype)
+    for k in range(3):
+        s = tl.shared(given[k:])
+        held = s.storage.value
+        assert held.ctypes.data % 64 == 0 and held.dtype == dtype
+        np.testing.assert_array_equal(s.get_value(), given[k:])
+        assert not np.may_share_memory(held, given)
+    assert tl.shared(given, borrow=True).storage.value is given
+
+
+def test_arrays_of_megabytes_start_at_a_huge_page_where_little_of_the_last_one_is_lost():
+    for count, page in ((1_000_000, 2 << 20), (600_000, 64), (5_000_000, 2 << 20)):
+        array = empty((count,), "float32")
+        assert array.shape == (count,) and array.ctypes.data % page == 0 and array.flags.writeable

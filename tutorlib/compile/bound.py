@@ -33,17 +33,35 @@ STRICT = "{out}[...] = {op}"
 
 # A cache line; smaller arrays than a few of them gain nothing by starting at one.
 LINE, WORTH_ALIGNING = 64, 1024
+# Of memory; an array that would leave much of its last one unused does without.
+HUGE_PAGE = 2 << 20
 
 
 def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """An array that starts at a cache line, if it is not very small: vector instructions are slower across lines."""
+    """An array that starts at a cache line, if it is not very small: vector instructions are slower across lines.
+
+    A large one starts where a huge page does, and NumPy asks Linux for such pages: looking up a thousand small ones takes
+    a fifth of the time of a pass over 4 MB.
+    """
     dtype = np.dtype(dtype)
     size = math.prod(shape) * dtype.itemsize
     if size < WORTH_ALIGNING:
         return np.empty(shape, dtype)
-    raw = np.empty(size + LINE, np.uint8)
-    first = -raw.ctypes.data % LINE
+    start = HUGE_PAGE if size >= HUGE_PAGE and -size % HUGE_PAGE <= size // 8 else LINE
+    raw = np.empty(size + start, np.uint8)
+    first = -raw.ctypes.data % start
     return raw[first : first + size].view(dtype).reshape(shape)
+
+
+def aligned(array: Any) -> Any:
+    """The array, or if it does not start at a cache line and is not very small, a copy that does."""
+    if type(array) is not np.ndarray or array.nbytes < WORTH_ALIGNING or not array.flags.c_contiguous:
+        return array
+    if not array.ctypes.data % LINE:
+        return array
+    copy = empty(array.shape, array.dtype)
+    copy[...] = array
+    return copy
 
 
 def owner_of(array: np.ndarray) -> Any:

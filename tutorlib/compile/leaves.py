@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tutorlib.compile.bound import aligned
 from tutorlib.core.aval import AVal, Dim, check_dtype
 from tutorlib.core.backend import Device
 from tutorlib.core.config import config
@@ -90,4 +91,6 @@ def shared(
         raise ShapeError(
             "the value does not have the shape asked for", shapes=[shape, array.shape], fix="None stands for any length"
         )
+    if not borrow:
+        array = aligned(array)
     return Shared(Storage(array, name, borrowed=borrow), tuple(shape) if shape is not None else None, name)
