@@ -40,8 +40,8 @@ HUGE_PAGE = 2 << 20
 def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     """An array that starts at a cache line, if it is not very small: vector instructions are slower across lines.
 
-    A large one starts where a huge page does, and NumPy asks Linux for such pages: looking up a thousand small ones takes
-    a fifth of the time of a pass over 4 MB.
+    A large one starts where a huge page does, and NumPy asks Linux for such pages: looking up a thousand small ones
+    takes a fifth of the time of a pass over 4 MB.
     """
     dtype = np.dtype(dtype)
     size = math.prod(shape) * dtype.itemsize
