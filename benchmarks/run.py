@@ -17,6 +17,7 @@ thread each, on one core. On arrays of megabytes engines that allocate depend on
 import argparse
 import json
 import os
+import resource
 import selectors
 import statistics
 import subprocess
@@ -205,14 +206,14 @@ def imports(args):
         for name in ("sys", *IMPORTS):
             if number and name not in times:
                 continue
-            began = os.times()
+            began = resource.getrusage(resource.RUSAGE_CHILDREN)
             done = subprocess.run(
                 [sys.executable, "-c", code.format(name)], capture_output=True, text=True, cwd=HERE.parent
             )
-            ended = os.times()
+            ended = resource.getrusage(resource.RUSAGE_CHILDREN)
             if done.returncode:
                 continue
-            cpu = ended.children_user + ended.children_system - began.children_user - began.children_system
+            cpu = ended.ru_utime + ended.ru_stime - began.ru_utime - began.ru_stime
             if number:
                 times[name].append(cpu)
             else:  # the first round fills the caches
