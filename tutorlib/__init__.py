@@ -93,7 +93,8 @@ _LAZY = {
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
-        found = globals()[name] = getattr(import_module(_LAZY[name]), name)
+        with _collector_at_rest():
+            found = globals()[name] = getattr(import_module(_LAZY[name]), name)
         return found
     if name == "__all__":  # for ``from tutorlib import *``: nothing that needs more than the engine
         return [

@@ -11,8 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,8 +27,7 @@ from tutorlib.ops.define import TABLE
 FEW = 4096
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """What a variable is updated by: variable ± (decay · variable + change). ``uses`` are the nodes that say so, the
     update first; ``decay`` is None where there is no such term."""
 
@@ -43,8 +41,7 @@ class Change:
         return int(self.variable.storage.value.size)
 
 
-@dataclass
-class Program:
+class Program(NamedTuple):
     """The nodes of a schedule with updates joined.
 
     Attributes: ``nodes``; ``direct``, by id of node the variable that it is computed into (of a joined update: one of
