@@ -137,6 +137,12 @@ def _evaluate(outputs: Any, givens: Any) -> Any:
     return import_module("tutorlib.compile.evaluate").evaluate(outputs, givens)
 
 
+def _profiled(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """What ``f.profile`` does."""
+    return import_module("tutorlib.tools.profile").profile(function, *args, **kwargs)
+
+
 Var.display = staticmethod(_display)
 Symbol.evaluate = staticmethod(_evaluate)
+Symbol.profiled = staticmethod(_profiled)
 del _ops

@@ -45,3 +45,39 @@ def test_a_compiled_function_gives_the_same_inside():
     outside = f([0.1, 0.2])
     with tl.nan_guard():
         np.testing.assert_allclose(f([0.1, 0.2]), outside, rtol=1e-15)
+
+
+def test_an_op_inside_a_loop_or_a_branch_is_named_with_its_own_line():
+    z, q = tl.vector("z"), tl.scalar("q")
+
+    def step(h, r):
+        inner = tl.log(h)  # inside a step
+        return inner + r, h
+
+    last, _ = tl.scan(step, z, q)
+    chosen = tl.ifelse(
+        q > 0,
+        lambda: tl.sqrt(q - 5.0),  # inside a branch
+        lambda: q,
+    )
+    square = tl.while_loop(
+        lambda v: v < 1e300,
+        lambda v: tl.exp(v * v),  # inside a loop
+        q,
+    )
+    for result, op, line in ((last, "log", "a step"), (chosen, "sqrt", "a branch"), (square, "exp", "a loop")):
+        f = tl.function([z, q], result, on_unused_input="ignore")
+        f(np.zeros(4), 0.5)
+        with tl.nan_guard(), pytest.raises(tl.NonFiniteError, match=f"inside {line}") as error:
+            f(np.zeros(4), 0.5)
+        assert error.value.op == op
+
+
+def test_a_loop_under_guard_gives_what_it_gives_without():
+    xs, h0 = tl.vector("xs"), tl.scalar("h0")
+    last, ys = tl.scan(lambda h, x: (tl.tanh(h + x), h * x), xs, h0)
+    f = tl.function([xs, h0], [last, ys, tl.grad(last + ys.sum(), xs)])
+    with tl.nan_guard():
+        guarded = f([0.5, -1.0, 2.0], 0.1)
+    for got, want in zip(guarded, f([0.5, -1.0, 2.0], 0.1), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-14)

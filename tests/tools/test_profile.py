@@ -40,3 +40,10 @@ def test_updates_are_undone_also_when_a_call_fails():
 def test_only_functions_can_be_profiled():
     with pytest.raises(tl.TutorlibError, match="compiled function"):
         tl.profile(np.sin, 1.0)
+
+
+def test_a_function_profiles_itself():
+    x = tl.matrix("x")
+    f = tl.function([x], tl.tanh(x @ x), name="f")
+    found = f.profile([[1.0, 2.0], [3.0, 4.0]], repeat=2)
+    assert sorted(n.op for n in found.nodes) == ["matmul", "tanh"] and found.flops == 20

@@ -169,3 +169,26 @@ def test_roles_and_scopes_come_back(tmp_path):
         y = tl.exp(x)
     loaded = tl.load_graph(tl.save_graph(tmp_path / "g", [y, tl.grad(y, x)]))
     assert loaded.outputs[0].node.scope == "layer" and loaded.outputs[1].node.role == "backward"
+
+
+def test_leaves_of_one_name_and_of_none_are_told_apart(tmp_path):
+    x, y = tl.vector("x"), tl.vector("x")
+    out = x - 2.0 * y + tl.shared(1.0) * tl.shared(2.0, name="বাংলা α/β") - tl.symbol(None, (None,))
+    loaded = tl.load_graph(tl.save_graph(tmp_path / "names", out))
+    assert list(loaded.inputs) == ["x", "x_2", "input"] and list(loaded.shared) == ["shared", "বাংলা α/β"]
+    values = dict(zip(loaded.inputs.values(), ([5.0], [1.0], [0.5]), strict=True))
+    assert loaded.outputs[0].eval(values) == 5.0 - 2.0 + 2.0 - 0.5
+
+
+@pytest.mark.parametrize("make", [lambda a: tl.shared(a, name="b"), lambda a: tl.tensor(a), lambda a: tl.Parameter(a)])
+def test_values_of_another_dtype_change_nothing(tmp_path, make):
+    file = tl.save_values(tmp_path / "values", {"a": tl.shared([1.0, 1.0]), "b": tl.shared([2.0, 2.0])})
+    a, b = tl.shared([0.0, 0.0], name="a"), make(np.zeros(2, "float32"))
+    with pytest.raises(tl.DTypeError, match="b is float32, the file holds float64"):
+        tl.load_values(file, {"a": a, "b": b})
+    assert a.get_value().tolist() == [0.0, 0.0]
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(tl.TutorlibError, match="there is no folder"):
+        tl.save_values(tmp_path / "nowhere" / "values", {"a": tl.shared(1.0)})

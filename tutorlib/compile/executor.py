@@ -21,8 +21,11 @@ from tutorlib.core.toposort import toposort
 class Plan:
     """How to compute ``outputs`` from values for ``inputs`` and the present values of shared variables.
 
-    Attributes: ``nodes`` in the order they run; ``shared``, the shared variables read.
+    Attributes: ``nodes`` in the order they run; ``shared``, the shared variables read; ``event``, by which
+    observers are told of each value.
     """
+
+    event = "on_value"
 
     def __init__(self, inputs: Sequence[Symbol], outputs: Sequence[Symbol], nodes: list[Node] | None = None) -> None:
         """``nodes``: those of the outputs in topological order, where they are known; else they are looked for."""
@@ -91,13 +94,13 @@ class Plan:
             values[slot] = leaf.storage.value if isinstance(leaf, Shared) else self._constants[key]
         for slot, value in zip(self._inputs, arrays, strict=True):
             values[slot] = value
-        watched = bool(observe.observers) and observe.watching_values()
+        watched = bool(observe.observers) and observe.watching(self.event)
         with quiet():
             for node, ins, outs, dead in steps:
                 operands = [values[i] for i in ins]
                 result = run_node(node, operands)
                 if watched:
-                    observe.tell("on_value", node, operands, result)
+                    observe.tell(self.event, node, operands, result)
                 if node.op.nout == 1:
                     values[outs[0]] = result
                 else:

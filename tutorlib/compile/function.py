@@ -291,6 +291,10 @@ class Function:
             self._in, roots[: len(self.outputs)], pairs, self._form, "ignore", self._mode, name or self.name
         )
 
+    def profile(self, *args: Any, repeat: int = 5, **kwargs: Any) -> Any:
+        """Where a call with these arguments spends its time and memory, node by node: see ``tl.profile``."""
+        return Symbol.profiled(self, *args, repeat=repeat, **kwargs)
+
     def debugprint(self) -> str:
         """The graphs of its outputs and updates as text."""
         return debugprint(self)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tutorlib.compile.loop_body import check_shapes
 from tutorlib.compile.straight_line import as_loop
-from tutorlib.compile.subgraph import LONGEST_TEXT, Subgraph, as_outputs
+from tutorlib.compile.subgraph import LONGEST_TEXT, Subgraph, as_outputs, watched_inside
 from tutorlib.core.aval import AVal
 from tutorlib.core.backend import to_host
 from tutorlib.core.errors import ShapeError, TutorlibError
@@ -74,7 +74,7 @@ def forward(xp: Any, *operands: Array, step: Subgraph, layout: Layout) -> Any:
     step = step.at(avals)
     last = len(step.outputs) - layout.until
     watched = step.may_change(avals[:n])
-    if xp is np and not watched and len(step.nodes) <= LONGEST_TEXT:
+    if xp is np and not watched and len(step.nodes) <= LONGEST_TEXT and not watched_inside():
         found = _at_once(step, layout, steps, operands)
         if found is not None:
             return found

@@ -55,13 +55,13 @@ class Source(str):
 class _Names:
     """Names for variables and values that are good Python and differ."""
 
-    def __init__(self) -> None:
+    def __init__(self, *further: str) -> None:
+        """``further``: names that the text uses itself. Buffers of tiles are called u0, u1 …"""
         self.arrays: dict[str, Any] = {}
         self.head: list[str] = []
         self.known: dict[int, Any] = {}
         self._of: dict[int, str] = {}
-        # What the text itself uses; a tile's buffers are called u0, u1 …
-        self._taken = {"np", "op", "run", "results", "new", "value", "i", "n"}
+        self._taken = {"np", "op", "run", "results", "new", *further}
         self._again: dict[str, int] = {}  # by name: how often it was wanted once more
 
     def fresh(self, wanted: str) -> str:
@@ -167,7 +167,8 @@ def _shape(shape: Sequence[int]) -> str:
 
 def source_of_schedule(schedule: Schedule, title: str) -> Source:
     """A schedule as text."""
-    names = _Names()
+    loops = any(isinstance(step, Tiles) for step in schedule.steps)
+    names = _Names(*(["i", "n"] if loops else []), *(["value"] if schedule.checked else []))
     arguments = [names.enter(v, v.name or f"x{i}") for i, v in enumerate(schedule.inputs) if v.node is None]
     shared = {id(v): v for v in (*schedule.shared, *_shared_in(schedule.before))}
     arguments += [names.enter(v, v.name or f"s{i}") for i, v in enumerate(shared.values())]

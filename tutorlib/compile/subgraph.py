@@ -15,6 +15,7 @@ from tutorlib.compile.executor import Plan
 from tutorlib.compile.fgraph import clone, rebuilt
 from tutorlib.compile.merge import constant_key, frozen
 from tutorlib.compile.straight_line import as_function
+from tutorlib.core import observe
 from tutorlib.core.autodiff import grad
 from tutorlib.core.aval import AVal, Dim
 from tutorlib.core.backend import common_device
@@ -145,7 +146,7 @@ class Subgraph:
 
     def runner(self, xp: Any) -> Callable[..., Sequence[Any]]:
         """A function of arrays that gives the outputs."""
-        if xp is not np or len(self.nodes) > LONGEST_TEXT:
+        if xp is not np or len(self.nodes) > LONGEST_TEXT or watched_inside():
             return self._plainly
         if self._code is None:
             self._code = as_function(self.nodes, self.inputs, self.outputs)
@@ -168,6 +169,7 @@ class Subgraph:
         plan = self._plans.get(where)
         if plan is None:
             plan = self._plans[where] = Plan(self.inputs, self.outputs)
+            plan.event = "on_inner_value"
             plan.move_constants(where)
         return plan.run(arrays)
 
@@ -203,6 +205,11 @@ class Subgraph:
 
     def __repr__(self) -> str:
         return f"<graph of {len(self.nodes)} nodes>"
+
+
+def watched_inside() -> bool:
+    """Whether some observer wants the values inside loops and branches."""
+    return bool(observe.observers) and observe.watching("on_inner_value")
 
 
 # ---- making them ----

@@ -241,6 +241,8 @@ class Symbol(Var):
 
     # Set by tutorlib.compile, which knows how to run a graph.
     evaluate: ClassVar[Callable[..., Any]]
+    # Set by tutorlib, which knows the tools: the costs of a compiled function.
+    profiled: ClassVar[Callable[..., Any]]
 
     def __bool__(self) -> bool:
         raise no_value("bool", label(self))

@@ -54,6 +54,10 @@ class Observer:
     def on_value(self, node: Any, inputs: Any, value: Any) -> None:
         """A node of a compiled function was computed. While somebody overrides this, functions run node by node."""
 
+    def on_inner_value(self, node: Any, inputs: Any, value: Any) -> None:
+        """A node inside a loop or a branch of a compiled function was computed. While somebody overrides this, these
+        run node by node, too."""
+
     def on_rewrite(self, step: Any) -> None:
         """A rewrite changed a graph."""
 

@@ -43,6 +43,8 @@ class _Guard(Observer):
         for part in value if node.op.nout > 1 else (value,):
             _look(node, inputs, part, "")
 
+    on_inner_value = on_value
+
     def on_vjp(self, node: Any, cotangent: Any, grads: Any) -> None:
         arrays = [g._data if isinstance(g, Tensor) else g for g in (cotangent, *(grad for _, grad in grads))]
         if all(is_array(a) for a in arrays):
@@ -58,13 +60,15 @@ def _look(node: Any, operands: Sequence[Any], value: Any, what: str) -> None:
     kind = "NaN" if np.isnan(host).any() else "inf" if (host[bad] > 0).any() else "−inf"
     described = ", ".join(map(_described, node.inputs, operands))
     shown = "" if what else f": {described}"
-    raise NonFiniteError(
+    error = NonFiniteError(
         f"{what and what + node.op.name + ' gave '}{kind} in {int(bad.sum())} of {host.size} elements, from finite "
         f"{'cotangents' if what else 'operands'}{shown}",
         op=node.op.name,
         fix="keep its operand where the op is defined, for example with tl.maximum(x, 1e-12)",
         source=node.source,
     )
+    error.placed = True
+    raise error
 
 
 def _finite(value: Any) -> bool:

@@ -19,7 +19,7 @@ import numpy as np
 
 from tutorlib.core.backend import to_host
 from tutorlib.core.dispatch import as_symbol
-from tutorlib.core.errors import ShapeError, TutorlibError, shape_text
+from tutorlib.core.errors import DTypeError, ShapeError, TutorlibError, shape_text
 from tutorlib.core.graph import Input, Shared, Symbol, label
 from tutorlib.core.parameter import Parameter
 from tutorlib.core.tensor import Tensor
@@ -30,7 +30,10 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class SavedGraph:
-    """What ``load_graph`` gives: ``outputs`` in order, ``inputs`` and ``shared`` by name."""
+    """What ``load_graph`` gives: ``outputs`` in order, ``inputs`` and ``shared`` by name.
+
+    Of two with one name ``x`` the second, as the expression reads, is ``x_2``; one without a name is called ``input`` or ``shared``.
+    """
 
     outputs: list[Symbol]
     inputs: dict[str, Symbol] = field(default_factory=dict)
@@ -70,12 +73,40 @@ def load_graph(path: str | os.PathLike[str]) -> SavedGraph:
         if text.get("format") != FORMAT:
             raise TutorlibError(f"{Path(path).name} has format {text.get('format')}", fix="use a newer tutorlib")
         variables = GraphReader(archive).variables(text)
-    named = [v for v in variables if v.name and v.node is None]
-    return SavedGraph(
-        [variables[i] for i in text["outputs"]],
-        {str(v.name): v for v in named if isinstance(v, Input)},
-        {str(v.name): v for v in named if isinstance(v, Shared)},
-    )
+    outputs = [variables[i] for i in text["outputs"]]
+    leaves = _as_read(outputs)
+    return SavedGraph(outputs, _by_name(leaves, Input), _by_name(leaves, Shared))
+
+
+def _as_read(outputs: list[Symbol]) -> list[Symbol]:
+    """The leaves in the order in which the expressions name them first, from left to right."""
+    found: list[Symbol] = []
+    seen: set[int] = set()
+    stack = outputs[::-1]
+    while stack:
+        v = stack.pop()
+        if id(v) not in seen:
+            seen.add(id(v))
+            if v.node is None:
+                found.append(v)
+            else:
+                stack.extend(v.node.inputs[::-1])
+    return found
+
+
+def _by_name(leaves: list[Symbol], kind: type) -> dict[str, Any]:
+    """The leaves of a kind by name. What has none is called by its kind, and what has one that is taken gets a
+    number."""
+    found: dict[str, Any] = {}
+    for v in leaves:
+        if isinstance(v, kind):
+            name = wanted = str(v.name or v.kind)
+            number = 1
+            while name in found:
+                number += 1
+                name = f"{wanted}_{number}"
+            found[name] = v
+    return found
 
 
 # ---- values ----
@@ -99,7 +130,8 @@ def save_values(path: str | os.PathLike[str], variables: Mapping[str, Any]) -> P
 def load_values(path: str | os.PathLike[str], variables: Mapping[str, Any]) -> None:
     """Put the values that ``save_values`` wrote into these variables: all of them, or none if one does not fit.
 
-    Raises TutorlibError when a name is missing on either side, ShapeError for another shape.
+    Raises TutorlibError when a name is missing on either side, ShapeError for another shape, DTypeError for another
+    dtype.
     """
     with read_archive(path, "save_graph or save_values") as archive:
         saved = {key.removeprefix("value:"): archive[key] for key in archive if key.startswith("value:")}
@@ -110,10 +142,16 @@ def load_values(path: str | os.PathLike[str], variables: Mapping[str, Any]) -> N
             fix="pass the same names as to save_values",
         )
     for name, var in variables.items():
-        if saved[name].shape != tuple(_held(var).shape):
+        held = _held(var)
+        if saved[name].shape != tuple(held.shape):
             raise ShapeError(
-                f"{name} has shape {shape_text(_held(var).shape)}, the file {shape_text(saved[name].shape)}",
+                f"{name} has shape {shape_text(held.shape)}, the file {shape_text(saved[name].shape)}",
                 fix="build the model in the size it was saved in",
+            )
+        if saved[name].dtype != held.dtype:
+            raise DTypeError(
+                f"{name} is {held.dtype}, the file holds {saved[name].dtype}",
+                fix=f'build the model with dtype="{saved[name].dtype}"',
             )
     for name, var in variables.items():
         if isinstance(var, Shared):
@@ -144,6 +182,8 @@ def archive_path(path: str | os.PathLike[str]) -> Path:
 def write_archive(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]) -> Path:
     """Write arrays to an ``.npz`` file, complete or not at all; returns its path."""
     target = archive_path(path)
+    if not target.parent.is_dir():
+        raise TutorlibError(f"there is no folder {target.parent}", fix="make it first: pathlib.Path(folder).mkdir()")
     # Complete first, then in place: an interrupted save leaves the earlier file whole.
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
