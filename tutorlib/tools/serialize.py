@@ -32,7 +32,7 @@ FORMAT = 1
 class SavedGraph:
     """What ``load_graph`` gives: ``outputs`` in order, ``inputs`` and ``shared`` by name.
 
-    Of two with one name ``x`` the second, as the expression reads, is ``x_2``; one without a name is called ``input`` or
+    Of two with one name ``x`` the second, as the expression reads, is ``x_2``; one without a name is ``input`` or
     ``shared``.
     """
 
