@@ -67,17 +67,21 @@ def lower_conv_transpose(node: Node, operands: Sequence[Any], out: np.ndarray, s
     return [Bound(call, _TEXT)]
 
 
-def lower_conv_weight(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:
+def lower_conv_weight(
+    node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch, filled: np.ndarray | None = None
+) -> list[Bound] | None:
+    """``filled``: the windows of the images, where they have been cut out before."""
     x, g, like = operands
     matrix = _matrix(x, like.shape[2:], g, node.attrs)
     if matrix is None or not _alike(x, g, out) or not out.flags.c_contiguous:
         return None
     groups = node.attrs["groups"]
-    columns = scratch((x.shape[1] * prod(matrix.kernel), matrix.length), x.dtype)
+    columns = filled if filled is not None else scratch((x.shape[1] * prod(matrix.kernel), matrix.length), x.dtype)
     windows, weights = by_group(columns, groups), by_group(out, groups)
 
     def call() -> None:
-        matrix.windows(x, columns)
+        if filled is None:
+            matrix.windows(x, columns)
         features = by_group(matrix.matrix_of(g), groups)
         weights[...] = np.matmul(windows, features.swapaxes(1, 2)).swapaxes(1, 2)
 

@@ -259,7 +259,7 @@ def factor_into_sum(node: Node) -> Any:
     out = inner.outputs[0]
     if x is y or not all((v.dtype == out.dtype or _is_plain(v)) and _takes(v, found[0]) for v in (x, y)):
         return None
-    x, y = (v.value * found[0] if _is_plain(v) else OPS.mul(v, found[0]) for v in (x, y))  # type: ignore[attr-defined]
+    x, y = (v.value * found[0] if _is_plain(v) else OPS.mul(v, found[0]) for v in (x, y))
     return inner.op(x, y)
 
 

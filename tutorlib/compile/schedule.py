@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tutorlib.compile.adding import added_at_once
-from tutorlib.compile.bound import Bound, can_be_cut, empty, looks_into
+from tutorlib.compile.bound import can_be_cut, empty, looks_into
 from tutorlib.compile.buffers import SHAPE_ONLY, VIEWS, Buffers, Like, Lives, direct_updates, is_view
 from tutorlib.compile.joins import places_in_joins
-from tutorlib.compile.lower import lowered, several
-from tutorlib.compile.lower_rows import Shares, cross_entropy_back_after
+from tutorlib.compile.left_over import LeftOver
+from tutorlib.compile.lower import several
 from tutorlib.compile.poison import speculation
 from tutorlib.compile.regions import Region
 from tutorlib.compile.running import Running, Step
@@ -85,8 +85,7 @@ class Schedule(Running):
         self.steps: list[Step | Tiles] = []
         self._scratch: dict[tuple[int, str], np.ndarray] = {}
         self._lent_scratch: np.ndarray | None = None
-        self._in_c = in_c
-        self._kept: dict[tuple[int, int, int], Shares] = {}
+        self._left_over = LeftOver(nodes, in_c)
         self._place_leaves(nodes, likes)
         self._strict, checked, self.finite_factors = speculation(nodes, outputs, updates, self.direct)
         places = places_in_joins(nodes, likes, direct, VIEWS)
@@ -263,26 +262,12 @@ class Schedule(Running):
         self.known.add(id(node.outputs[0]))
         return True
 
-    def _after_forward(self, step: Step, operands: Sequence[Any]) -> list[Bound] | None:
-        """The calls of the gradient of cross-entropy that uses what its forward op, which runs before it, has left."""
-        shares = self._kept.get(_what_is_kept(step.node))
-        return cross_entropy_back_after(operands, step.outs[0], shares) if shares is not None else None
-
     def _bind(self, step: Step, operands: Sequence[Any] | None = None) -> None:
         node = step.node
         operands = operands if operands is not None else self._operands(node)
         self._lent_scratch = None
         if node.op.nout == 1:
-            after = self._after_forward(step, operands) if node.op.name == "cross_entropy_back" else None
-            step.calls = after or lowered(node, operands, step.outs[0], self.scratch)
-            if step.calls and step.calls[0].kept is not None and not self._in_c:
-                self._kept[_what_is_kept(node)] = step.calls[0].kept
+            step.calls = self._left_over.calls(node, operands, step.outs[0], self.scratch)
         else:
             step.calls = several(node, operands, step.outs)
         step.tmp = self._lent_scratch
-
-
-def _what_is_kept(node: Node) -> tuple[int, int, int]:
-    """Of cross-entropy and its gradient: which scores and labels, along which axis."""
-    scores, labels = node.inputs[-2:]
-    return id(scores), id(labels), node.attrs["axis"]
