@@ -1,5 +1,7 @@
 """Changing a tensor in place, and the learner's own arrays that a recorded graph still needs."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -173,3 +175,61 @@ def test_views_of_one_array_are_given_back_in_any_order():
     assert not first.flags.writeable
     losses[1].backward()
     assert first.flags.writeable and second.flags.writeable and data.flags.writeable
+
+
+# ---- updates that write over the array itself ----
+
+
+def test_an_update_of_an_array_that_nobody_else_has_makes_no_other():
+    w = tl.tensor([1.0, 2.0], requires_grad=True)
+    (w * w).sum().backward()
+    where = w.numpy().__array_interface__["data"][0]
+    with tl.no_grad():
+        w -= 0.5 * w.grad
+    assert w.numpy().__array_interface__["data"][0] == where
+    assert w.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "holder", [lambda w: w.numpy(), lambda w: w.detach(), lambda w: w.data[1:], lambda w: copy.copy(w)]
+)
+def test_whoever_has_a_value_keeps_it_through_an_update(holder):
+    w = tl.tensor([1.0, 2.0], requires_grad=True)
+    held = holder(w)
+    before = np.array(held)
+    with tl.no_grad():
+        w += 10.0
+    assert w.tolist() == [11.0, 12.0]
+    np.testing.assert_array_equal(np.array(held), before)
+
+
+def test_an_update_before_the_backward_pass_leaves_the_gradient_right():
+    w = tl.tensor([1.0, 2.0], requires_grad=True)
+    loss = (w * w).sum()
+    with tl.no_grad():
+        w *= 100.0
+    loss.backward()
+    assert w.grad.tolist() == [2.0, 4.0]
+
+
+def test_gradients_that_share_an_array_are_updated_apart():
+    a, b = (tl.tensor([1.0], requires_grad=True) for _ in range(2))
+    (a + b).sum().backward()
+    a.grad *= 3.0
+    assert (a.grad.item(), b.grad.item()) == (3.0, 1.0)
+
+
+def test_a_tensor_may_be_updated_by_itself():
+    w = tl.tensor([1.0, 2.0])
+    w += w
+    w -= w * 0.5
+    assert w.tolist() == [1.0, 2.0]
+
+
+def test_an_update_that_fails_changes_nothing():
+    n = tl.tensor([1, 2])
+    with pytest.raises(tl.DTypeError):
+        n += 0.5
+    with pytest.raises(tl.ShapeError):
+        n += tl.tensor([[1], [2]])
+    assert n.tolist() == [1, 2]

@@ -113,3 +113,18 @@ def test_the_cotangent_passed_in_is_not_written_to():
     (x + x + x).backward(seed)
     assert seed.tolist() == [1.0, 2.0]
     assert x.grad.tolist() == [3.0, 6.0]
+
+
+def test_gradients_written_over_large_arrays_are_those_of_the_general_rules():
+    """Beyond 4 MB a rule may write over the cotangent it is given; what others hold must stay as it is."""
+    rng = np.random.default_rng(0)
+    x, y = (tl.tensor(rng.normal(size=(300, 1000)), requires_grad=True, dtype="float32") for _ in range(2))
+
+    def cost():
+        u = tl.tanh(x * 0.5 + y) * tl.exp(x * -0.1)
+        v = tl.relu(u - y) + tl.sigmoid(-u) / (y * y + 1.0)
+        return (tl.log(1.0 + tl.square(v)) * (u + v) + u).mean()
+
+    cost().backward()
+    for leaf, expected in zip((x, y), tl.grad(cost(), [x, y], create_graph=False), strict=True):
+        np.testing.assert_allclose(leaf.grad.numpy(), expected.numpy(), rtol=2e-4, atol=1e-10)

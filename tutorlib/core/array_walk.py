@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from tutorlib.core.operators import OPS
 from tutorlib.core.recorded import (
     ALL_FITTED,
     BOTH_FITTED,
+    GENERAL,
     LEFT,
     LEFT_FITTED,
     POURED,
@@ -42,6 +43,15 @@ _seq = attrgetter("seq")
 _vdot: Any = getattr(np.vdot, "_implementation", np.vdot)
 
 
+class Walk:
+    """A walk over recorded nodes: ``used_up`` says that it was the last they could be used for."""
+
+    __slots__ = ("used_up",)
+
+    def __init__(self) -> None:
+        self.used_up = False
+
+
 class NotANumber(Exception):
     """A cotangent has a NaN, which a guarded product might not have."""
 
@@ -54,46 +64,62 @@ def check(g: Any) -> None:
             raise NotANumber
 
 
-def recorded_nodes(roots: Iterable[Tensor]) -> tuple[list[Tensor], dict[Tensor, Any]]:
-    """The recorded nodes below ``roots`` that require a gradient, each before those it uses; and such leaves, as keys.
+class Found(NamedTuple):
+    """The recorded ``nodes`` below some roots that require a gradient, each before those it uses; such ``leaves``, as
+    keys; the nodes ``beside_leaf``, which may hold the array of one; the ``walk`` that all nodes are marked with."""
 
-    The nodes are left without a cotangent.
-    """
+    nodes: list[Tensor]
+    leaves: dict[Tensor, Any]
+    beside_leaf: list[Tensor]
+    walk: Walk
+
+
+def recorded_nodes(roots: Iterable[Tensor]) -> Found:
+    """Find what is below ``roots``."""
     nodes: list[Tensor] = []
     leaves: dict[Tensor, Any] = {}
     keep = nodes.append
-    walk = object()
+    walk = Walk()
+    beside_leaf: list[Tensor] = []
+
+    def meet(var: Tensor) -> None:
+        """See a variable that a gradient may be wanted for."""
+        if not var.requires_grad:
+            return
+        if var.op is None:
+            leaves[var] = None
+        elif var.mark is not walk:
+            if var.mark is not None and var.mark.used_up:
+                var.left_array = var.right_array = None
+                var.route = GENERAL
+            var.mark = walk
+            keep(var)
+
     for root in roots:
-        if root.requires_grad and root.mark is not walk:
-            if root.op is None:
-                leaves[root] = None
-            else:
-                root.mark = walk
-                keep(root)
+        meet(root)
     # The list grows while it is read: each node appends those of its inputs that nobody has met.
     for node in nodes:
-        var, right = node.left, node.right
-        if right is SEVERAL:
-            inputs = var
+        route = node.route
+        if route < BOTH_FITTED:
+            var = node.left if route & LEFT else node.right
+            # What ``meet`` does, in the commonest case.
+            if var.op is not None and var.mark is None and var.requires_grad:
+                var.mark = walk
+                keep(var)
+            else:
+                meet(var)
+                beside_leaf.append(node)
+        elif route == BOTH_FITTED:
+            meet(node.left)
+            meet(node.right)
+            beside_leaf.append(node)
         else:
-            if (type(var) is Tensor or isinstance(var, Tensor)) and var.requires_grad:
-                if var.op is None:
-                    leaves[var] = None
-                elif var.mark is not walk:
-                    var.mark = walk
-                    keep(var)
-            if right is None:
-                continue
-            inputs = (right,)
-        for var in inputs:
-            if (type(var) is Tensor or isinstance(var, Tensor)) and var.requires_grad:
-                if var.op is None:
-                    leaves[var] = None
-                elif var.mark is not walk:
-                    var.mark = walk
-                    keep(var)
+            for var in node.inputs:
+                if isinstance(var, Tensor):
+                    meet(var)
+            beside_leaf.append(node)
     nodes.sort(key=_seq, reverse=True)
-    return nodes, leaves
+    return Found(nodes, leaves, beside_leaf, walk)
 
 
 def _references(array: Any) -> int:
@@ -170,7 +196,8 @@ def walk_arrays(order: Iterable[Tensor], leaves: dict[Tensor, Any], remember: bo
             grad = g if rule is PASS else rule(g, node)
             if grad is not None:
                 value = node.left_array
-                if grad.shape != value.shape or grad.dtype is not value.dtype:
+                size = grad.nbytes
+                if size != value.nbytes or grad.ndim != value.ndim or not size:
                     grad = fit_array(grad, value, node)
                 arrive(var, grad, grad is not g, node, g)
             var, rule = node.right, op.to_right
@@ -207,8 +234,10 @@ def walk_arrays(order: Iterable[Tensor], leaves: dict[Tensor, Any], remember: bo
             if grad is None:
                 continue
         if route > RIGHT:
+            # As many bytes on as many axes: what was stretched has more, and so has a wider dtype.
             value = node.left_array if route == LEFT_FITTED else node.right_array
-            if grad.shape != value.shape or grad.dtype is not value.dtype:
+            size = grad.nbytes
+            if size != value.nbytes or grad.ndim != value.ndim or not size:
                 grad = fit_array(grad, value, node)
         if var.op is None or not var.requires_grad:
             arrive(var, grad, grad is not g, node, g)

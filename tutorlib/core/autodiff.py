@@ -27,7 +27,6 @@ from tutorlib.core.hold import release
 from tutorlib.core.leak import due, look
 from tutorlib.core.operators import OPS
 from tutorlib.core.parameter import Parameter
-from tutorlib.core.recorded import GENERAL
 from tutorlib.core.tensor import Tensor
 from tutorlib.core.toposort import toposort
 from tutorlib.core.walk import ARRAYS, SYMBOLS, TENSORS, dependents, seed_of, walk
@@ -78,7 +77,7 @@ def run_backward(root: Tensor, gradient: Any, retain_graph: bool, create_graph: 
     if _used_up:
         release_graph()
     _last_cost = weakref.ref(root)
-    order, leaves = recorded_nodes([root])
+    order, leaves, beside_leaf, marked = recorded_nodes([root])
     if root.seq >= due[0]:
         look(root.seq)
     retain = retain_graph or create_graph
@@ -96,29 +95,32 @@ def run_backward(root: Tensor, gradient: Any, retain_graph: bool, create_graph: 
             walk(TENSORS if create_graph else ARRAYS, order, by_id, _requires_grad, remember=remember, arrive=hooked)
         found = {leaf: by_id.get(id(leaf)) for leaf in leaves}
     for leaf, grad in found.items():
+        extra = leaf.extra
         if grad is None:
             # Reached only through ops of slope zero (sign, x ** 0): a gradient of zero, not none.
             grad = OPS.zeros_like(leaf._data)
-        if leaf.hooks:
-            grad = _calling(leaf)(grad)
-        if leaf._grad is None and type(grad) is np.ndarray:
-            leaf._grad = grad
+        if type(grad) is np.ndarray and extra is not None and extra.grad is None and extra.hooks is None:
+            extra.grad = grad
         else:
-            _accumulate(leaf, grad)
+            _accumulate(leaf, _calling(leaf)(grad) if leaf.hooks else grad)
     if observe.observers:
         observe.tell("on_gradient", root, [(leaf, leaf._grad) for leaf in reversed(found)])
     if retain:
         _some_remember = True
         return
     release(order)
-    for node in order:
-        node.left_array = node.right_array = node.kept = None
-        node.route = GENERAL
+    marked.used_up = True
+    # A small graph stays until the next pass, but for the arrays of leaves: those may be written over once nobody else
+    # has them.
+    for node in beside_leaf if remember else order:
+        node.left_array = node.right_array = None
     if remember:
         _used_up.extend(order)
     else:
         for node in order:
             node.left = node.right = None
+            if node.extra is not None:
+                node.extra.kept = None
 
 
 def _size(order: list[Tensor]) -> int:
@@ -209,7 +211,7 @@ Tensor.run_retain_grad = staticmethod(retain_grad)
 def _dynamic_grad(
     roots: list[tuple[Any, Any]], wrt: list[Any], blocked: list[Any], create_graph: bool
 ) -> tuple[list[Any], set[int]]:
-    order, _ = recorded_nodes([root for root, _ in roots])
+    order = recorded_nodes([root for root, _ in roots]).nodes
     path = dependents(reversed(order), wrt, blocked)
     order = [node for node in order if id(node) in path]
     cotangents: dict[int, Any] = {}

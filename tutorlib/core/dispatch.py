@@ -32,6 +32,7 @@ from tutorlib.core.recorded import (
     POURED,
     RIGHT_FITTED,
     SEVERAL,
+    Extra,
 )
 from tutorlib.core.source import mark, ours, theirs
 from tutorlib.core.tensor import Tensor
@@ -56,11 +57,12 @@ class _During(ContextDecorator):
         self._before: list[bool] = []
 
     def __enter__(self) -> None:
-        self._before.append(getattr(building, self._field))
-        setattr(building, self._field, self._value)
+        now = building.now
+        self._before.append(getattr(now, self._field))
+        now.change(self._field, self._value)
 
     def __exit__(self, *_: object) -> None:
-        setattr(building, self._field, self._before.pop())
+        building.now.change(self._field, self._before.pop())
 
 
 def no_grad() -> AbstractContextManager[None]:
@@ -235,11 +237,9 @@ def unrecorded(data: Any) -> Tensor:
     result = _new(Tensor)
     result._data = data
     result.requires_grad = False
-    result.op = result.left = result.right = result.left_array = result.right_array = result.code = result.kept = None
-    result.name = result._grad = result.cotangent = result.hooks = result.mark = None
+    result.op = result.cotangent = result.extra = None
     result.attrs = _NO_ATTRS
-    result.meta = FORWARD
-    result.route = result.seq = result.instruction = 0
+    result.seq = 0
     return result
 
 
@@ -267,7 +267,8 @@ def record(
     if len(inputs) == 1:
         return node_of(op, inputs[0], None, arrays[0], None, route, attrs, data, needs, meta, depth + 1, kept)
     if len(inputs) == 2:
-        return node_of(op, *inputs, *arrays, route, attrs, data, needs, meta, depth + 1, kept)
+        left, right = inputs
+        return node_of(op, left, right, arrays[0], arrays[1], route, attrs, data, needs, meta, depth + 1, kept)
     return node_of(op, inputs, SEVERAL, arrays, None, route, attrs, data, needs, meta, depth + 1, kept)
 
 
@@ -296,7 +297,6 @@ def node_of(
     result.right_array = right_array
     result.route = route
     result.attrs = attrs
-    result.meta = meta
     frame = _getframe(depth)
     code = frame.f_code
     if code is theirs[0] or ours.get(code.co_filename) is False:
@@ -304,8 +304,8 @@ def node_of(
         result.instruction = frame.f_lasti
     else:
         result.place = mark(depth + 1)
-    result.name = result._grad = result.cotangent = result.hooks = result.mark = None
-    result.kept = kept
+    result.extra = None if meta is FORWARD and kept is None else Extra(None, meta, kept)
+    result.cotangent = result.mark = None
     result.seq = seq = next(counter)
     if seq >= due[0]:
         look(seq)

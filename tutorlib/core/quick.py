@@ -109,7 +109,6 @@ def binary(op: Op, compute: Callable[[Any, Any], Any] | None = None, general: An
         result.right_array = b
         result.route = route
         result.attrs = _NO_ATTRS
-        result.meta = FORWARD
         frame = _getframe(1)
         code = frame.f_code
         if code is theirs[0] or ours.get(code.co_filename) is False:
@@ -117,7 +116,7 @@ def binary(op: Op, compute: Callable[[Any, Any], Any] | None = None, general: An
             result.instruction = frame.f_lasti
         else:
             result.place = mark(2)
-        result.name = result._grad = result.cotangent = result.hooks = result.kept = result.mark = None
+        result.cotangent = result.extra = result.mark = None
         result.seq = next(counter)
         return result
 
@@ -171,10 +170,9 @@ def unary(op: Op) -> Callable[[Any], Any]:
         result.op = op
         result.left = x
         result.left_array = a
-        result.right = result.right_array = None
+        result.right = None
         result.route = LEFT
         result.attrs = _NO_ATTRS
-        result.meta = FORWARD
         frame = _getframe(1)
         code = frame.f_code
         if code is theirs[0] or ours.get(code.co_filename) is False:
@@ -182,7 +180,7 @@ def unary(op: Op) -> Callable[[Any], Any]:
             result.instruction = frame.f_lasti
         else:
             result.place = mark(2)
-        result.name = result._grad = result.cotangent = result.hooks = result.kept = result.mark = None
+        result.cotangent = result.extra = result.mark = None
         result.seq = next(counter)
         return result
 

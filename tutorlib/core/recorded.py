@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tutorlib.core.building import FORWARD
+from tutorlib.core.building import FORWARD, Meta
 from tutorlib.core.graph import NodeView, Op
 from tutorlib.core.source import Mark, SourceLine
 
@@ -20,21 +20,48 @@ SEVERAL: Any = object()
 NOWHERE, LEFT, RIGHT, LEFT_FITTED, RIGHT_FITTED, BOTH_FITTED, ALL_FITTED, POURED, GENERAL = range(9)
 
 
+class Extra:
+    """What few results have: a ``name``, a ``meta`` other than FORWARD, ``hooks``, a gradient of their own (``grad``),
+    something ``kept`` by the op's forward pass for its rule."""
+
+    __slots__ = ("grad", "hooks", "kept", "meta", "name")
+
+    def __init__(self, name: str | None = None, meta: Meta = FORWARD, kept: Any = None) -> None:
+        self.name = name
+        self.meta = meta
+        self.kept = kept
+        self.grad: Any = None
+        self.hooks: dict[object, Any] | None = None
+
+
+def _rare(field: str, default: Any) -> Any:
+    """An attribute that is in ``extra``, where there is any."""
+
+    def get(self: Recorded) -> Any:
+        return default if self.extra is None else getattr(self.extra, field)
+
+    def put(self: Recorded, value: Any) -> None:
+        if self.extra is None:
+            self.extra = Extra()
+        setattr(self.extra, field, value)
+
+    return property(get, put)
+
+
 class Recorded(NodeView):
     """Attributes: ``op`` (None for a leaf), ``attrs``; the inputs as ``left`` and ``right``, and the arrays they held
-    when the op ran; ``kept``, what the op's forward pass leaves for its rule; ``seq``, a number that grows with every
-    result; ``mark``, the last walk that met it; ``cotangent``, its gradient in the last backward pass."""
+    when the op ran; ``seq``, a number that grows with every result; ``mark``, the last walk that met it; ``cotangent``,
+    its gradient in the last backward pass; ``extra``. A leaf has no ``left`` … ``mark``, which nobody asks it for."""
 
     __slots__ = (
         "attrs",
         "code",
         "cotangent",
+        "extra",
         "instruction",
-        "kept",
         "left",
         "left_array",
         "mark",
-        "meta",
         "op",
         "right",
         "right_array",
@@ -46,8 +73,8 @@ class Recorded(NodeView):
     attrs: dict[str, Any]
     code: Any
     cotangent: Any
+    extra: Extra | None
     instruction: int
-    kept: Any
     left: Any
     left_array: Any
     mark: Any
@@ -56,17 +83,17 @@ class Recorded(NodeView):
     route: int
     seq: int
 
-    def _start_leaf(self) -> None:
-        self.op = self.left = self.right = self.left_array = self.right_array = None
-        self.code = self.cotangent = self.kept = self.mark = None
-        self.instruction = self.seq = 0
-        self.route = NOWHERE
-        self.attrs = {}
-        self.meta = FORWARD
+    name = _rare("name", None)
+    meta = _rare("meta", FORWARD)
+    hooks = _rare("hooks", None)
+    kept = _rare("kept", None)
+    _grad = _rare("grad", None)
 
     @property
     def inputs(self) -> tuple[Any, ...]:
         """The operands of the op that made this result; none for a leaf, or where the graph was let go."""
+        if self.op is None:
+            return ()
         if self.right is None:
             return () if self.left is None else (self.left,)
         return self.left if self.right is SEVERAL else (self.left, self.right)
@@ -74,8 +101,10 @@ class Recorded(NodeView):
     @property
     def arrays(self) -> Any:
         """The values of ``inputs`` when the op ran; None once a backward pass has used them up."""
-        if self.left_array is None:
-            return () if self.op is None else None
+        if self.op is None:
+            return ()
+        if self.left_array is None or (self.mark is not None and self.mark.used_up):
+            return None
         if self.right is None:
             return (self.left_array,)
         return self.left_array if self.right is SEVERAL else (self.left_array, self.right_array)
@@ -83,6 +112,8 @@ class Recorded(NodeView):
     @property
     def place(self) -> Mark | SourceLine | None:
         """Where the learner made this result: a code object and the offset of an instruction, or a line of a file."""
+        if self.op is None:
+            return None
         if self.code is None or type(self.code) is SourceLine:
             return self.code
         return self.code, self.instruction

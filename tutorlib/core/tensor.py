@@ -22,7 +22,7 @@ from tutorlib.core.errors import (
 )
 from tutorlib.core.graph import Var
 from tutorlib.core.operators import OPS
-from tutorlib.core.recorded import Recorded
+from tutorlib.core.recorded import Extra, Recorded
 
 
 class Tensor(Recorded, Var):
@@ -33,7 +33,7 @@ class Tensor(Recorded, Var):
     inputs had when it was recorded, so a later write to an input cannot falsify a gradient.
     """
 
-    __slots__ = ("__weakref__", "_data", "_grad", "hooks", "name", "requires_grad")
+    __slots__ = ("__weakref__", "_data", "requires_grad")
 
     _data: Array
     requires_grad: bool
@@ -44,10 +44,10 @@ class Tensor(Recorded, Var):
 
     def _start(self, requires_grad: bool, name: str | None) -> None:
         self.requires_grad = requires_grad
-        self.name = name
-        self._grad: Any = None
-        self.hooks: Any = None
-        self._start_leaf()
+        self.op = self.cotangent = None
+        self.extra = Extra(name)
+        self.attrs = {}
+        self.seq = 0
 
     @property
     def data(self) -> Array:
