@@ -29,6 +29,7 @@ from tutorlib.core.recorded import (
     POURED,
     RIGHT,
     SEVERAL,
+    TWICE,
 )
 from tutorlib.core.tensor import Tensor
 from tutorlib.core.walk import fit_array, see_arrays
@@ -188,7 +189,7 @@ def walk_arrays(order: Iterable[Tensor], leaves: dict[Tensor, Any], remember: bo
         route = node.route
         if route < BOTH_FITTED:
             if route & LEFT:
-                var, rule = node.left, op.to_left
+                var, rule = node.left, op.to_left if route != TWICE else op.to_both
             else:
                 var, rule = node.right, op.to_right
         elif route == BOTH_FITTED:
@@ -233,7 +234,7 @@ def walk_arrays(order: Iterable[Tensor], leaves: dict[Tensor, Any], remember: bo
                 grad = rule(g, node)
             if grad is None:
                 continue
-        if route > RIGHT:
+        if RIGHT < route != TWICE:
             # As many bytes on as many axes: what was stretched has more, and so has a wider dtype.
             value = node.left_array if route == LEFT_FITTED else node.right_array
             size = grad.nbytes

@@ -67,6 +67,8 @@ class Op:
         self._on_arrays: tuple[Any, ...] | None = None
         self.to_left: Any = None
         self.to_right: Any = None
+        # The rule where both operands are one tensor, if there is a quicker one than both rules in turn.
+        self.to_both: Any = None
         self.pour: Callable[[Any, Any, Any], None] | None = None
         self.keeping: Callable[..., tuple[Any, Any]] | None = None
         # Whether its rules on arrays give NaN exactly where those of ``vjp`` do: neither guards 0 · inf.

@@ -21,7 +21,7 @@ from tutorlib.core.graph import Op
 from tutorlib.core.hold import hold
 from tutorlib.core.observe import observers
 from tutorlib.core.operators import OPS
-from tutorlib.core.recorded import BOTH_FITTED, GENERAL, LEFT, LEFT_FITTED, NOWHERE, POURED, RIGHT, RIGHT_FITTED
+from tutorlib.core.recorded import BOTH_FITTED, GENERAL, LEFT, LEFT_FITTED, NOWHERE, POURED, RIGHT, RIGHT_FITTED, TWICE
 from tutorlib.core.source import mark, ours, theirs
 from tutorlib.core.tensor import Tensor
 
@@ -38,14 +38,21 @@ _silent.run(silence)
 _quietly = _silent.run
 
 # Python numbers as arrays without axes, by dtype and value: NumPy takes twice as long with a number as with an array.
-_constants: dict[np.dtype[Any], dict[float, np.ndarray]] = {np.dtype("float32"): {}, np.dtype("float64"): {}}
+_FLOAT32, _FLOAT64 = np.dtype("float32"), np.dtype("float64")
+_constants32: dict[float, np.ndarray] = {}
+_constants64: dict[float, np.ndarray] = {}
 _MANY = 1000
 
 
 def constant(number: float, dtype: np.dtype[Any]) -> Any:
     """``number`` as a read-only array of ``dtype``; itself for other dtypes, and for 0, whose sign is no key."""
-    known = _constants.get(dtype)
-    if known is None or not number:
+    if not number:
+        return number
+    if dtype is _FLOAT32:
+        known = _constants32
+    elif dtype is _FLOAT64:
+        known = _constants64
+    else:
         return number
     array = known.get(number)
     if array is None:
@@ -68,8 +75,14 @@ def binary(op: Op, compute: Callable[[Any, Any], Any] | None = None, general: An
     general = general or partial(apply, op)
 
     def method(x: Any, y: Any) -> Any:
+        recording = True
+        if unusual:
+            now = building.now
+            if observers or not now.simple:
+                return general(x, y)
+            recording = now.recording
         a = x._data
-        if type(a) is not _ndarray or (unusual and (observers or not building.now.simple)):
+        if type(a) is not _ndarray:
             return general(x, y)
         kind = type(y)
         try:
@@ -77,7 +90,10 @@ def binary(op: Op, compute: Callable[[Any, Any], Any] | None = None, general: An
                 b = y._data
                 data = _quietly(function, a, b)
                 if x.requires_grad:
-                    route = BOTH_FITTED if y.requires_grad else LEFT_FITTED
+                    if not y.requires_grad:
+                        route = LEFT_FITTED
+                    else:
+                        route = BOTH_FITTED if x is not y or op.to_both is None else TWICE
                 elif y.requires_grad:
                     route = RIGHT_FITTED
                 else:
@@ -96,7 +112,7 @@ def binary(op: Op, compute: Callable[[Any, Any], Any] | None = None, general: An
             if kind is Tensor and type(b) is not _ndarray:
                 return general(x, y)
             data = _array(data)
-        if not in_graph or (unusual and not building.now.recording):
+        if not in_graph or not recording:
             return unrecorded(data)
         # The lines of dispatch.record, but for what is known here.
         result = _new(Tensor)
@@ -121,10 +137,14 @@ def binary(op: Op, compute: Callable[[Any, Any], Any] | None = None, general: An
         return result
 
     def reflected(y: Any, x: Any) -> Any:
+        recording = True
+        if unusual:
+            now = building.now
+            if observers or not now.simple:
+                return general(x, y)
+            recording = now.recording
         a = y._data
         if (type(x) is not float and type(x) is not int) or type(a) is not _ndarray:
-            return general(x, y)
-        if unusual and (observers or not building.now.simple):
             return general(x, y)
         try:
             b = constant(x, a.dtype) if numbers else x
@@ -134,7 +154,7 @@ def binary(op: Op, compute: Callable[[Any, Any], Any] | None = None, general: An
         if type(data) is not _ndarray:
             data = _array(data)
         needs = y.requires_grad
-        if (not needs and y.op is None) or (unusual and not building.now.recording):
+        if (not needs and y.op is None) or not recording:
             return unrecorded(data)
         return node_of(op, x, y, b, a, RIGHT if needs else NOWHERE, _NO_ATTRS, data, needs, FORWARD, 2)
 

@@ -103,10 +103,10 @@ class Tensor(Recorded, Var):
     @property
     def grad(self) -> Tensor | None:
         """The gradient that backward passes have added up here; None before the first, and on results of ops."""
-        grad = self._grad
-        if grad is None or isinstance(grad, Tensor):
-            return grad
-        self._grad = grad = Tensor.unrecorded(grad)
+        extra = self.extra
+        if extra is None or extra.grad is None or isinstance(extra.grad, Tensor):
+            return None if extra is None else extra.grad
+        extra.grad = grad = Tensor.unrecorded(extra.grad)
         return grad
 
     @grad.setter
@@ -123,7 +123,8 @@ class Tensor(Recorded, Var):
 
     def zero_grad(self) -> None:
         """Forget the gradient, so that the next backward pass starts afresh."""
-        self._grad = None
+        if self.extra is not None:
+            self.extra.grad = None
 
     def backward(self, gradient: Any = None, *, retain_graph: bool = False, create_graph: bool = False) -> None:
         """Add d(self)/d(leaf) to ``leaf.grad`` for every leaf with ``requires_grad`` that this value was computed from.

@@ -19,6 +19,7 @@ from tutorlib.core.dispatch import as_symbol
 from tutorlib.core.errors import FreedGraphError, ShapeError, StaleValueError, shape_text
 from tutorlib.core.graph import Constant, Symbol, Var, label
 from tutorlib.core.operators import OPS
+from tutorlib.core.quick import constant
 from tutorlib.core.tensor import Tensor
 
 
@@ -268,6 +269,9 @@ SYMBOLS = Domain(_see_symbols, _fit_symbol, builds=True)
 def seed_of(root: Any, cotangent: Any, what: str) -> Any:
     """The cotangent to start from, of the root's shape and dtype: an array for a tensor, a symbol for a symbol."""
     if cotangent is None and isinstance(root, Tensor) and type(root._data) is np.ndarray and root._data.size == 1:
+        one = constant(1.0, root._data.dtype)
+        if root._data.ndim == 0 and type(one) is np.ndarray:
+            return one
         return np.ones(root._data.shape, root._data.dtype)
     shape = root.shape
     if cotangent is None:

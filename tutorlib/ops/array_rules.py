@@ -76,7 +76,8 @@ def _relu(g: Any, node: Any) -> Any:
 
 def _square(g: Any, node: Any) -> Any:
     x = node.left_array
-    return _multiply(g, _add(x, x))
+    t = _add(x, x)
+    return _multiply(g, t, t) if type(t) is _ndarray else g * t
 
 
 def _power_x(g: Any, node: Any) -> Any:
@@ -178,5 +179,6 @@ def attach() -> None:
         TABLE[name].on_arrays = rules
     TABLE["getitem"].on_arrays = ()
     TABLE["getitem"].pour = _pour_getitem
+    TABLE["mul"].to_both = _square
     for name in ("add", "sub", "neg", "sum", "matmul", "linear", "getitem"):
         TABLE[name].guards_nothing = True
