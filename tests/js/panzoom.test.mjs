@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fit, follow, LARGEST, relative, reveal, zoomAt } from "../../tutorlib/viz/js/panzoom.js";
+import { about, fit, follow, LARGEST, relative, reveal, zoomAt } from "../../tutorlib/viz/js/panzoom.js";
 
 const place = (view, [x, y]) => [view.k * x + view.x, view.k * y + view.y];
 
@@ -44,4 +44,12 @@ test("two views at the fitting zoom stay fitting", () => {
   const whole = fit(size, box);
   const again = follow(relative(whole, size, box), size, box);
   for (const key of ["k", "x", "y"]) assert.ok(Math.abs(again[key] - whole[key]) < 1e-9);
+});
+
+test("a first look puts a box in the middle and leaves no more empty beside the picture than need be", () => {
+  const middle = about([900, 400, 100, 50], [2000, 1000], [600, 300], 1);
+  assert.deepEqual(place(middle, [950, 425]), [300, 150]);
+  assert.equal(about([0, 0, 100, 50], [2000, 1000], [600, 300], 1).x, 16);
+  assert.deepEqual(place(about([1900, 950, 100, 50], [2000, 1000], [600, 300], 1), [2000, 1000]), [584, 284]);
+  assert.equal(about([0, 0, 100, 50], [400, 1000], [600, 300], 1).x, 100);
 });

@@ -187,3 +187,35 @@ def test_a_graph_that_was_rewritten_is_drawn_as_it_runs():
     with rewritten(step) as graph:
         nodes = graph_spec(graph)["graph"]["nodes"]
     assert not any("inside" in node for node in nodes)
+
+
+def two_costs(named: bool = True):
+    """A generator and a critic, two numbers g and d: the two costs pull at them in turn."""
+    z, g, d = tl.scalar("z"), tl.shared(0.5, name="g"), tl.shared(2.0, name="d")
+    fake = z * g
+    score = fake * d
+    if named:
+        critic = score**2
+        maker = -score
+    else:
+        critic, maker = (score**2, -score)
+    pairs = [(d, d - 0.1 * tl.grad(critic, d)), (g, g - 0.1 * tl.grad(maker, g))]
+    return tl.GraphView(tl.function([z], [critic, maker], updates=pairs), inputs={"z": 3.0})
+
+
+def test_the_gradients_of_two_costs_are_drawn_like_those_of_one_and_named_after_each():
+    """score = 3 · 0.5 · 2 = 3: ∂critic/∂d = 2 · 3 · 1.5 = 9 and ∂maker/∂g = −2 · 3 = −6."""
+    spec = two_costs().spec
+    found = {node["name"]: node for node in spec["graph"]["nodes"] if node["kind"] == "gradient"}
+    assert set(found) == {
+        "∂critic/∂critic", "∂critic/∂score", "∂critic/∂d", "∂maker/∂maker", "∂maker/∂score", "∂maker/∂fake", "∂maker/∂g",
+    }  # fmt: skip
+    assert [spec["values"][found[name]["value"]]["text"] for name in ("∂critic/∂d", "∂maker/∂g")] == ["9", "-6"]
+    said = [event["formula"] for event in spec["trace"]]
+    assert "∂critic/∂d = ∂critic/∂score · fake" in said and "∂maker/∂fake = ∂maker/∂score · d" in said
+    assert said[-2:] == ["d ← d − 0.1 · ∂critic/∂d", "g ← g − 0.1 · ∂maker/∂g"]
+
+
+def test_costs_without_names_are_told_apart_by_numbers():
+    names = {node["name"] for node in two_costs(named=False).spec["graph"]["nodes"] if node["kind"] == "gradient"}
+    assert {"∂L₁/∂d", "∂L₂/∂g"} <= names

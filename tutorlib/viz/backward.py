@@ -17,9 +17,11 @@ from tutorlib.core.toposort import toposort
 from tutorlib.viz.face import shorten
 from tutorlib.viz.gradients import Flow, add_in_order
 from tutorlib.viz.model import Drawing, draw_graph
-from tutorlib.viz.names import gradient_name
+from tutorlib.viz.names import cost_name, gradient_name
 
 __all__ = ["Backward", "backward_of_graph", "draw_folded", "rename", "set_gradients"]
+
+_SMALL = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 @dataclass
@@ -34,7 +36,7 @@ class Gradient:
 
 @dataclass
 class Backward:
-    """All gradients of one cost in a graph whose nodes are `order`, by id of variable, those nearest to the cost first.
+    """The gradients of one cost in a graph whose nodes are `order`, by id of variable, those nearest to the cost first.
 
     `after` are ids of the nodes that compute with gradients; `asked` the variables whose gradient they use.
     """
@@ -50,28 +52,43 @@ class Backward:
         return {id(node) for gradient in self.gradients.values() for node in gradient.nodes}
 
 
-def backward_of_graph(roots: Sequence[Any], wrt: Sequence[Any] = ()) -> Backward | None:
-    """The gradients that the graph above `roots` contains; None where they are not surely told apart.
+def backward_of_graph(roots: Sequence[Any], wrt: Sequence[Any] = ()) -> list[Backward]:
+    """The gradients that the graph above `roots` contains, by cost; none where they are not surely told apart.
 
     Where `wrt` is given, the first root is a cost and the others are its gradients. Not told apart are second
-    derivatives, gradients of several costs or of a cost that the graph does not compute, a symbol that is used and is
-    the gradient of two variables, and those in a graph that rewrites have changed.
+    derivatives, gradients of a cost that the graph does not compute, a symbol that is used and is the gradient of two
+    variables, and those in a graph that rewrites have changed.
     """
     order = toposort(roots)
-    place = {id(node): at for at, node in enumerate(order)}
     back = [node for node in order if node.role == "backward"]
     trails = {id(node.meta.trail): node.meta.trail for node in back}
     if not back or not all(trails.values()):
-        return None
-    costs = {id(trail[0][0]): trail[0][0] for trail in trails.values()}
-    if len(costs) > 1:
-        return None
-    (last,) = costs.values()
+        return []
     after = _after(order)
     used = [*(roots[:1] if wrt else roots), *(var for node in order if node.role != "backward" for var in node.inputs)]
     asked = _asked(used, wrt, trails)
-    if last.op.nout != 1 or asked is None:
+    if asked is None:
+        return []
+    lasts = {id(trail[0][0]): trail[0][0] for trail in trails.values()}
+    found = []
+    for last in [node for node in order if id(node) in lasts]:
+        own = {key: trail for key, trail in trails.items() if trail[0][0] is last}
+        one = _of_cost(last, order, own, asked, after)
+        if one is None:
+            return []
+        found.append(one)
+    if len(found) < len(lasts):
+        return []
+    return found if set().union(*(one.folded() for one in found)) == {id(node) for node in back} else []
+
+
+def _of_cost(
+    last: Any, order: list[Any], trails: Mapping[int, list[Any]], asked: Mapping[int, list[Any]], after: set[int]
+) -> Backward | None:
+    """The gradients of the cost that node `last` gives, from the trails of the walks that started there."""
+    if last.op.nout != 1:
         return None
+    place = {id(node): at for at, node in enumerate(order)}
     cost = last.outputs[0]
     gradients: dict[int, Gradient] = {id(cost): Gradient(cost, None, [])}
     for key, trail in trails.items():
@@ -87,10 +104,9 @@ def backward_of_graph(roots: Sequence[Any], wrt: Sequence[Any] = ()) -> Backward
                 gradients[name].nodes += [node for node in gradient.nodes if node not in gradients[name].nodes]
     consumers = {id(last): last} | {id(c): c for g in gradients.values() for c, _, _ in g.uses}
     drawn = all(id(c) in place and id(c) not in after and c.role == "forward" for c in consumers.values())
-    whole = Backward(cost, order, gradients, after, [var for found in asked.values() for var in found])
-    if not drawn or any(c.op.nout != 1 for c in consumers.values()) or whole.folded() != {id(node) for node in back}:
+    if not drawn or any(c.op.nout != 1 for c in consumers.values()):
         return None
-    return whole
+    return Backward(cost, order, gradients, after, [var for key in trails for var in asked[key]])
 
 
 def _after(order: Sequence[Any]) -> set[int]:
@@ -168,14 +184,22 @@ def draw_folded(
 ) -> tuple[Drawing, Flow] | None:
     """The graph above `roots` with one node for each gradient in it; None where `backward_of_graph` finds none.
 
-    The gradients are those of a cost called L, see `rename`.
+    The gradients are those of a cost called L, see `rename`; those of several costs are named after each.
     """
-    found = backward_of_graph(roots, wrt)
-    if found is None or len(found.order) > limit:
+    every = backward_of_graph(roots, wrt)
+    if not every or len(every[0].order) > limit:
         return None
     flow = Flow()
 
     def fold(drawing: Drawing) -> None:
+        costs = _cost_names([drawing.node(drawing.ids[id(one.cost.node)])["name"] for one in every])
+        for found, cost in zip(every, costs, strict=True):
+            before = len(flow.steps)
+            fold_one(drawing, found)
+            if len(every) > 1:
+                flow.costs |= dict.fromkeys(flow.steps[before:], cost)
+
+    def fold_one(drawing: Drawing, found: Backward) -> None:
         uses = {name: [(c, port) for c, port, _ in g.uses] for name, g in found.gradients.items()}
         made = add_in_order(drawing, flow, list(drawing.order), found.cost, uses)
         for name, gradient in found.gradients.items():
@@ -199,16 +223,27 @@ def draw_folded(
 
     # A gradient that is a number has no node: the root would be drawn as a constant beside it.
     kept = [root for root in roots if root.node is not None or not wrt]
-    drawing = draw_graph(kept, results=results, limit=limit, leave_out=found.folded(), late=found.after, between=fold)
-    drawing.running = found.order
+    out = set().union(*(found.folded() for found in every))
+    drawing = draw_graph(kept, results=results, limit=limit, leave_out=out, late=every[0].after, between=fold)
+    drawing.running = every[0].order
+    if flow.costs:
+        rename(drawing, flow)
     return drawing, flow
+
+
+def _cost_names(names: Sequence[str | None]) -> list[str]:
+    """What stands above the ∂ of each of several costs: its name; where that is not its own, with a number."""
+    said = [cost_name(name) for name in names]
+    return [
+        cost if said.count(cost) == 1 else f"{cost}{str(at).translate(_SMALL)}" for at, cost in enumerate(said, start=1)
+    ]
 
 
 def rename(drawing: Drawing, flow: Flow) -> None:
     """Name the gradients after the cost of `flow`."""
     for name in flow.steps:
         shown, forward = drawing.node(name), drawing.node(drawing.node(name)["grad_of"])
-        shown["name"] = gradient_name(flow.cost, forward["name"] or forward["label"])
+        shown["name"] = gradient_name(flow.cost_of(name), forward["name"] or forward["label"])
         shown["label"] = shorten(shown["name"])
 
 

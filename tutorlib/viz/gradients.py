@@ -45,13 +45,21 @@ class Part:
 
 @dataclass
 class Flow:
-    """The backward pass in its order: `steps` are ids of gradient nodes, `parts` what each is the sum of."""
+    """The backward pass in its order: `steps` are ids of gradient nodes, `parts` what each is the sum of.
+
+    `cost` stands above the ∂; of several costs `costs` holds that of each gradient node.
+    """
 
     cost: str = "L"
+    costs: dict[str, str] = field(default_factory=dict)
     steps: list[str] = field(default_factory=list)
     parts: dict[str, list[Part]] = field(default_factory=dict)
     earlier: dict[str, np.ndarray] = field(default_factory=dict)
     computed: bool = False
+
+    def cost_of(self, name: str) -> str:
+        """The name of the cost that this node shows a gradient of."""
+        return self.costs.get(name, self.cost)
 
 
 def add_gradients(drawing: Drawing, root: Tensor, wrt: Sequence[Any] | None) -> Flow:

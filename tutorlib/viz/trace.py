@@ -141,7 +141,7 @@ class _Writer:
         parts = flow.parts.get(name, [])
         terms, arrays = [], []
         for part in parts:
-            terms.append(self._term(part, flow))
+            terms.append(self._term(part, flow.cost_of(name)))
             arrays.append(part.array)
         if name in flow.earlier:
             terms.append(message("widgets.earlier_gradient"))
@@ -209,12 +209,12 @@ class _Writer:
         letters = {letter: said(var) for letter, var in zip(rule.inputs, thing.inputs, strict=False) if letter}
         return put_in(rule.text.partition("=")[2].strip(), letters)
 
-    def _term(self, part: Part, flow: Flow) -> str:
+    def _term(self, part: Part, cost: str) -> str:
         rule = backward_of(part.consumer.op.name, part.port)
         if rule is None:
             return message("widgets.part_from", op=self._name(part.consumer))
         letters = rule.letters(list(part.consumer.inputs), part.consumer, self._name)
-        letters[f"∂L/∂{rule.output}"] = f"∂{flow.cost}/∂{letters[rule.output]}"
+        letters[f"∂L/∂{rule.output}"] = f"∂{cost}/∂{letters[rule.output]}"
         said = put_in(rule.text.partition("=")[2].strip(), letters)
         var = part.consumer.inputs[part.port]
         return (

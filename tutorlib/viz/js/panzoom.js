@@ -21,6 +21,17 @@ export function pan(view, dx, dy) {
   return { ...view, x: view.x + dx, y: view.y + dy };
 }
 
+const EDGE = 16;
+
+/** A box `[x, y, w, h]` of the picture in the middle at scale `k`, with no more left empty beside the picture than need be. */
+export function about(box, size, window, k) {
+  const [x, y] = [0, 1].map((i) => {
+    const room = window[i] - k * size[i];
+    return room > 0 ? room / 2 : Math.min(EDGE, Math.max(room - EDGE, window[i] / 2 - k * (box[i] + box[i + 2] / 2)));
+  });
+  return { k, x, y };
+}
+
 /** The smallest move that brings the box `[x, y, w, h]` of the picture into the window; the same view when it is there. */
 export function reveal(view, [x, y, w, h], [boxWidth, boxHeight], pad = 24) {
   const shift = (from, length, window) => {

@@ -1,6 +1,6 @@
 // Moves a picture under mouse, pen and fingers: drag to pan, Ctrl+wheel or pinch to zoom around the pointer.
 // It moves the `<svg>` itself by CSS: a transform inside the SVG would lay out every text again in each frame.
-import { fit, pan, reveal, zoomAt } from "./panzoom.js";
+import { about, fit, pan, reveal, zoomAt } from "./panzoom.js";
 import { lessMotion } from "./theme.js";
 
 const GLIDE = 180;
@@ -106,11 +106,7 @@ export function makeViewport(root, layer, size, moved = null, drawn = null) {
     const view = whole();
     if (view.k >= LEGIBLE || !start) return view;
     touched = true;
-    const [x, y, w, height] = start;
-    const [width, tall] = box();
-    const k = COMFORTABLE;
-    const spread = { k, x: size[0] * k <= width ? (width - size[0] * k) / 2 : width / 2 - k * (x + w / 2), y: 0 };
-    return reveal({ ...spread, y: Math.min(16, tall / 2 - k * (y + height / 2)) }, start, box());
+    return about(start, size, box(), COMFORTABLE);
   };
   const resized = new ResizeObserver(() => {
     if (!touched && root.clientWidth) set(first());
@@ -143,9 +139,7 @@ export function makeViewport(root, layer, size, moved = null, drawn = null) {
       start = target;
       if (!root.clientWidth || whole().k >= LEGIBLE) return;
       touched = true;
-      const [w, height] = box();
-      const k = Math.min(COMFORTABLE, (0.8 * w) / target[2], (0.8 * height) / target[3]);
-      glideTo({ k, x: w / 2 - k * (target[0] + target[2] / 2), y: height / 2 - k * (target[1] + target[3] / 2) });
+      glideTo(about(target, size, box(), Math.min(COMFORTABLE, ...[0, 1].map((i) => (0.8 * box()[i]) / target[i + 2]))));
     },
     centre([x, y]) {
       const [w, height] = box();
