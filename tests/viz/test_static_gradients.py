@@ -207,9 +207,11 @@ def test_the_gradients_of_two_costs_are_drawn_like_those_of_one_and_named_after_
     """score = 3 · 0.5 · 2 = 3: ∂critic/∂d = 2 · 3 · 1.5 = 9 and ∂maker/∂g = −2 · 3 = −6."""
     spec = two_costs().spec
     found = {node["name"]: node for node in spec["graph"]["nodes"] if node["kind"] == "gradient"}
-    assert set(found) == {
-        "∂critic/∂critic", "∂critic/∂score", "∂critic/∂d", "∂maker/∂maker", "∂maker/∂score", "∂maker/∂fake", "∂maker/∂g",
-    }  # fmt: skip
+    assert {name for name in found if name.startswith("∂critic")} == {f"∂critic/∂{v}" for v in ("critic", "score", "d")}
+    assert {name for name in found if name.startswith("∂maker")} == {
+        f"∂maker/∂{v}" for v in ("maker", "score", "fake", "g")
+    }
+    assert len(found) == 7
     assert [spec["values"][found[name]["value"]]["text"] for name in ("∂critic/∂d", "∂maker/∂g")] == ["9", "-6"]
     said = [event["formula"] for event in spec["trace"]]
     assert "∂critic/∂d = ∂critic/∂score · fake" in said and "∂maker/∂fake = ∂maker/∂score · d" in said

@@ -38,7 +38,7 @@ const packedCss = {
 const OWN = `root stop viewport position events producers consumers gradients ranks phases places members
   setStep setSelected setFound setHeight boxOf addView reveal centre zoom nextSpeed playing pending flush echo quiet
   pressed fold show item head isOpen backKey forwardKey closed visit seek room bend
-  asked again look open say limit order leave found prefix shell sync ask boxes place hatch digits seen moved hold follow tell hear`.split(/\s+/);
+  asked again look open say order leave found prefix shell sync ask boxes place hatch digits seen moved hold follow tell hear`.split(/\s+/);
 
 const banner = `/* built from tutorlib/viz/js by build.mjs; sources ${await digestOfSources()} */`;
 const { outputFiles } = await esbuild.build({
