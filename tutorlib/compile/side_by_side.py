@@ -41,17 +41,16 @@ class Change(NamedTuple):
         return int(self.variable.storage.value.size)
 
 
-class Program(NamedTuple):
+class Program:
     """The nodes of a schedule with updates joined.
 
     Attributes: ``nodes``; ``direct``, by id of node the variable that it is computed into (of a joined update: one of
     them); ``likes`` with what is new; ``moved``, the variables whose values are to be views of one array, in order.
     """
 
-    nodes: list[Node]
-    direct: dict[int, Shared]
-    likes: dict[int, Like]
-    moved: list[list[Shared]]
+    def __init__(self, nodes: Sequence[Node], direct: Mapping[int, Shared], likes: Mapping[int, Like]) -> None:
+        self.nodes, self.direct, self.likes = list(nodes), dict(direct), dict(likes)
+        self.moved: list[list[Shared]] = []
 
 
 def joined_updates(
@@ -64,7 +63,7 @@ def joined_updates(
     groups = _groups(nodes, direct, likes, ends)
     if not groups:
         return None
-    program = Program(list(nodes), dict(direct), dict(likes), [])
+    program = Program(nodes, direct, likes)
     for (name, _), changes in groups:
         _join(program, TABLE[name], changes)
     return program
