@@ -7,6 +7,7 @@ training step is a single C call. The values are those of NumPy, to rounding.
 
 from __future__ import annotations
 
+import ctypes
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -96,6 +97,7 @@ class Segments:
         kept: ids of the variables that are read after the steps.
         checked: ids of those in which NaN is looked for, as long as NumPy computes something without protection.
         alone: whether the updates may be written by the same call as everything else.
+        whole: whether all of it is to be one segment, or nothing.
     """
 
     def __init__(
@@ -106,6 +108,7 @@ class Segments:
         kept: set[int],
         checked: set[int],
         alone: bool,
+        whole: bool = False,
     ) -> None:
         self._program = Program()
         self._starts: dict[int, str] = {}  # the segments' names by position of their first step
@@ -113,6 +116,10 @@ class Segments:
         self._taken: set[int] = set()  # positions of the steps inside of segments
         jobs = {i: job for i, step in enumerate(steps) if (job := _job(step, operand)) is not None}
         found = list(self._segments(steps, jobs, direct, alone)) if len(jobs) <= _MOST_JOBS else []
+        if not whole:
+            found = [run for run in found if sum(_passes(steps[i]) for i in run) >= _FEWEST_CALLS]
+        elif not (len(found) == 1 and all(i in jobs or not step.outs for i, step in enumerate(steps))):
+            found = []
         self._taken.update(i for positions in found for i in positions)
         readers: dict[int, set[int]] = {}
         for step in steps:
@@ -129,6 +136,7 @@ class Segments:
             parts = _grouped([jobs[i] for i in positions])
             self._starts[positions[0]] = self._program.add([Piece.of(part, is_read_elsewhere) for part in parts])
         self._table = self._program.table()
+        self._loaded: ctypes.CDLL | None = None
         self._load()
 
     @staticmethod
@@ -145,7 +153,7 @@ class Segments:
                 found[-1].append(i)
             elif step.outs:
                 found.append([])
-        return (run for run in found if sum(_passes(steps[i]) for i in run) >= _FEWEST_CALLS)
+        return (run for run in found if run)
 
     def _load(self) -> None:
         if not self._starts:
@@ -158,6 +166,7 @@ class Segments:
             self._starts, self._taken, self._program = {}, set(), Program()
             self._table = self._program.table()
             return
+        self._loaded = loaded
         calls = dict(zip(names, calls_of(loaded, names, self._table, self._program.work), strict=True))
         self._calls = {position: calls[name] for position, name in self._starts.items()}
 
@@ -176,6 +185,13 @@ class Segments:
     def hold_all(self, steps: Sequence[Step]) -> bool:
         """Whether nothing of the schedule's ``steps`` is left to NumPy."""
         return all(i in self._taken or not step.outs for i, step in enumerate(steps))
+
+    def entry(self) -> tuple[int, int] | None:
+        """If there is one segment: the addresses of its C function and of the table of pointers that it takes."""
+        if len(self._starts) != 1 or self._loaded is None:
+            return None
+        (name,) = self._starts.values()
+        return ctypes.cast(self._loaded[name], ctypes.c_void_p).value or 0, self._table.address
 
     def calls_at(self, position: int) -> list[Callable[[], Any]]:
         """The calls that start where the step at ``position`` stands; none inside of a segment."""

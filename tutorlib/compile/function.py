@@ -249,7 +249,7 @@ class Function:
         True
         """
         schedule = self._fast.latest() if self._fast is not None else None
-        return schedule.segments.text() if schedule is not None and schedule.segments is not None else ""
+        return schedule.c_text() if schedule is not None else ""
 
     @property
     def schedule(self) -> Lifetimes:

@@ -46,7 +46,7 @@ class Layout(NamedTuple):
         return inner if inner < self.carries + self.rows else inner + self.counted
 
 
-def _steps(layout: Layout, operands: Sequence[Array]) -> int:
+def steps_of(layout: Layout, operands: Sequence[Array]) -> int:
     rows = operands[layout.carries : layout.carries + layout.rows]
     lengths = [len(x) for x in rows]
     if layout.length is not None:
@@ -66,11 +66,11 @@ def _steps(layout: Layout, operands: Sequence[Array]) -> int:
 
 def forward(xp: Any, *operands: Array, step: Subgraph, layout: Layout) -> Any:
     n = layout.carries
-    steps = _steps(layout, operands)
+    steps = steps_of(layout, operands)
     carries = list(operands[:n])
     rows = operands[n : n + layout.rows]
     captured = operands[layout.first_captured :]
-    avals = [AVal(x.shape, x.dtype) for x in _one_step(operands, layout)]
+    avals = [AVal(x.shape, x.dtype) for x in one_step(operands, layout)]
     step = step.at(avals)
     last = len(step.outputs) - layout.until
     watched = step.may_change(avals[:n])
@@ -137,7 +137,7 @@ class _Row(NamedTuple):
     dtype: Any
 
 
-def _one_step(operands: Sequence[Array], layout: Layout) -> list[Any]:
+def one_step(operands: Sequence[Array], layout: Layout) -> list[Any]:
     n = layout.carries
     rows = [_Row(x.shape[1:], x.dtype) for x in operands[n : n + layout.rows]]
     return [*operands[:n], *rows, *operands[layout.first_captured :]]

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tutorlib.compile.adding import added_at_once
-from tutorlib.compile.bound import can_be_cut, empty, looks_into
+from tutorlib.compile.bound import Bound, can_be_cut, empty, looks_into
 from tutorlib.compile.buffers import SHAPE_ONLY, VIEWS, Buffers, Like, Lives, direct_updates, is_view
 from tutorlib.compile.joins import places_in_joins
 from tutorlib.compile.left_over import LeftOver
@@ -30,6 +31,7 @@ from tutorlib.compile.tiles import Tiles, passes_of
 from tutorlib.core.graph import Constant, Node, Shared, Symbol
 
 if TYPE_CHECKING:
+    from tutorlib.compile.c_scan import CompiledScan
     from tutorlib.compile.c_segments import Segments
 
 # An input of so many bytes is read where it is; a smaller one is copied, which costs less than binding calls again.
@@ -61,9 +63,10 @@ class Schedule(Running):
         likes: Mapping[int, Like],
         regions: Sequence[Region] = (),
         in_c: bool = False,
+        whole: bool = False,
     ) -> None:
         """``likes``: by id of variable, the shape and dtype of its value. ``regions``: what may run as one pass.
-        ``in_c``: compile what C computes faster."""
+        ``in_c``: compile what C computes faster; ``whole``: if that is everything, else nothing."""
         self.inputs, self.outputs, self.updates = list(inputs), list(outputs), list(updates)
         direct = direct_updates(nodes, outputs, updates, likes)
         self._moved: dict[int, Shared] = {}
@@ -86,6 +89,8 @@ class Schedule(Running):
         self._scratch: dict[tuple[int, str], np.ndarray] = {}
         self._lent_scratch: np.ndarray | None = None
         self._left_over = LeftOver(nodes, in_c)
+        self._in_c, self._whole = in_c, whole
+        self.scans: dict[int, CompiledScan | None] = {}  # by id of node
         self._place_leaves(nodes, likes)
         self._strict, checked, self.finite_factors = speculation(nodes, outputs, updates, self.direct)
         places = places_in_joins(nodes, likes, direct, VIEWS)
@@ -114,7 +119,8 @@ class Schedule(Running):
         alone = not self._moves and not self._lent_moves
         from tutorlib.compile.c_segments import Segments  # loads the compiler's parts
 
-        found = Segments(steps, self._operand, self.direct, kept, {id(v) for v in self.checked}, alone)
+        checked = {id(v) for v in self.checked}
+        found = Segments(steps, self._operand, self.direct, kept, checked, alone, self._whole)
         found.bind(self.array)
         return found
 
@@ -262,11 +268,31 @@ class Schedule(Running):
         self.known.add(id(node.outputs[0]))
         return True
 
+    def _scan(self, node: Node, operands: Sequence[Any]) -> CompiledScan | None:
+        """A scan in C; None where it cannot be."""
+        if id(node) not in self.scans:
+            from tutorlib.compile.c_scan import compiled_scan  # loads the compiler's parts
+
+            def plan(
+                nodes: list[Node], inputs: list[Symbol], outputs: list[Symbol], likes: dict[int, Like]
+            ) -> Schedule:
+                return Schedule(nodes, inputs, outputs, [], likes, in_c=True, whole=True)
+
+            self.scans[id(node)] = compiled_scan(node, operands, plan)
+        return self.scans[id(node)]
+
+    def c_text(self) -> str:
+        """The C program, and those of the steps of scans; empty where nothing is compiled."""
+        parts = [self.segments.text()] if self.segments is not None else []
+        return "\n".join(part for part in (*parts, *(scan.text for scan in self.scans.values() if scan)) if part)
+
     def _bind(self, step: Step, operands: Sequence[Any] | None = None) -> None:
         node = step.node
         operands = operands if operands is not None else self._operands(node)
         self._lent_scratch = None
-        if node.op.nout == 1:
+        if self._in_c and node.op.name == "scan" and (scan := self._scan(node, operands)) is not None:
+            step.calls = [Bound(partial(scan.run, operands, step.outs), "{out}[...] = {op}")]
+        elif node.op.nout == 1:
             step.calls = self._left_over.calls(node, operands, step.outs[0], self.scratch)
         else:
             step.calls = several(node, operands, step.outs)
