@@ -6,14 +6,16 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import update_wrapper
+from types import MethodType
 from typing import Any
 
 import numpy as np
 
 from tutorlib.compile.function import Function, function
+from tutorlib.compile.read_around import ReadAround
 from tutorlib.compile.traced_body import tracing
 from tutorlib.compile.tree import Form, flatten
-from tutorlib.compile.watching import Decision, closed_over, counting_lines, decisions, described, fingerprint
+from tutorlib.compile.watching import Decision, counting_lines, decisions, described, fingerprint
 from tutorlib.core.aval import AVal, Dim
 from tutorlib.core.backend import is_array
 from tutorlib.core.dispatch import as_symbol, state, static
@@ -62,7 +64,7 @@ class TraceReport:
             lines += [f"  baked in   {name} = {words}" for name, words in trace.baked.items()]
             lines += [f"  decided    {decision}" for decision in trace.branches]
             lines += [f"  print      {decision}" for decision in trace.prints]
-        lines.append("not watched: what is read through attributes, or inside functions that are called")
+        lines.append("not watched: properties, attributes of objects in containers, what functions of libraries read")
         return "\n".join(lines)
 
 
@@ -82,6 +84,7 @@ class TracedFunction:
         self._keys: list[dict[str, Any]] = []
         self._alive: list[Any] = []
         self._changes_itself: set[str] = set()
+        self._reads: dict[Any, ReadAround] = {}
         unknown = [name for name in self._shapes if name not in self._signature.parameters]
         if unknown:
             raise TutorlibError(
@@ -124,19 +127,22 @@ class TracedFunction:
         parts: dict[str, Any] = {"the structure of the arguments": form}
         for path, leaf in zip(paths, leaves, strict=True):
             parts[path] = self._spec(path, leaf)
-        around = {name: value for name, value in closed_over(self.fn).items() if name not in self._changes_itself}
-        watched = {name: fingerprint(value) for name, value in around.items()}
+        reads = self._reads_of(bound.arguments)
+        seen_now = {name: (value, fingerprint(value)) for name, value in reads.values(bound.arguments).items()}
+        watched = {n: seen for n, (_, seen) in seen_now.items() if seen is not None and n not in self._changes_itself}
+        around = {name: seen_now[name][0] for name in watched}
         parts |= {_outside(name): seen for name, seen in watched.items()}
         key = tuple(parts.items())
         trace = self._known.get(key)
         if trace is None:
             trace = self._traced(leaves, form, paths, parts, around)
             # What the function itself changes while it is traced (a list it appends to) says nothing of the next call.
-            after = closed_over(self.fn)
+            after = reads.values(bound.arguments)
             for name, seen in watched.items():
                 if name not in after or fingerprint(after[name]) != seen:
                     self._changes_itself.add(name)
                     del parts[_outside(name)], trace.depends_on[_outside(name)]
+                    trace.baked[_outside(name)] += ", which the function itself changes; no call of the graph does"
             key = tuple(parts.items())
             self._known[key] = trace
             # Objects are told apart by identity, which means something only as long as they live.
@@ -145,6 +151,18 @@ class TracedFunction:
             self.traces.append(trace)
         arrays = [v for v in leaves if _is_data(v)]
         return trace.build(list(trace.function(*arrays)))
+
+    def _reads_of(self, arguments: Mapping[str, Any]) -> ReadAround:
+        """What the function reads from around it, given objects of these kinds."""
+        kinds = tuple(type(v) for v in arguments.values() if not _is_data(v))
+        found = self._reads.get(kinds)
+        if found is None:
+            found = self._reads[kinds] = ReadAround(self.fn, arguments)
+        return found
+
+    def __get__(self, owner: Any, kind: Any = None) -> Any:
+        """As a method: the object is the first argument, told apart by identity, its plain attributes by value."""
+        return self if owner is None else MethodType(self, owner)
 
     def _spec(self, path: str, leaf: Any) -> Any:
         """What the graph depends on of one argument."""

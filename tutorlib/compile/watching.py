@@ -1,24 +1,27 @@
-"""What a Python function does that its graph cannot show: the values it closes over, the branches it takes, its prints.
+"""What a Python function does that its graph cannot show: the branches it takes, the values that another run would not
+give again, its prints.
 
 ``tl.trace`` runs a function once and keeps the graph; this module finds out what that one run decided for good. It sees
-the function's own text and the functions written inside it, not what it calls.
+the function's own text and the functions written inside it. What a function reads is in ``read_around``.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
+import math
 import sys
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import CodeType, FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from tutorlib.compile.read_around import codes_of
 from tutorlib.compile.tree import flatten
 from tutorlib.core.backend import is_array, to_host
 from tutorlib.core.errors import shape_text
@@ -66,37 +69,12 @@ def described(value: Any) -> str:
     """A value in few words."""
     if isinstance(value, Var) or is_array(value):
         if value.shape:
-            return f"array {shape_text(value.shape)} of {value.dtype}"
+            size = math.prod(d or 0 for d in value.shape) * value.dtype.itemsize
+            unseen = ", too large to see a change inside it" if size > COMPARED_BYTES else ""
+            return f"array {shape_text(value.shape)} of {value.dtype}{unseen}"
         value = to_host(value._data if isinstance(value, Tensor) else value).item()
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:37]}…"
-
-
-def codes_of(code: CodeType) -> list[CodeType]:
-    """A function's code and that of the functions written inside it."""
-    found = [code]
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            found += codes_of(constant)
-    return found
-
-
-def closed_over(fn: Callable[..., Any]) -> dict[str, Any]:
-    """The data (numbers, strings, arrays, tensors, containers of them) that a function reads from around it."""
-    fn = inspect.unwrap(fn)
-    fn = getattr(fn, "__func__", fn)
-    code = getattr(fn, "__code__", None)
-    if code is None:
-        return {}
-    found: dict[str, Any] = {}
-    for name, cell in zip(code.co_freevars, fn.__closure__ or (), strict=True):
-        try:
-            found[name] = cell.cell_contents
-        except ValueError:
-            continue
-    for one in codes_of(code):
-        found.update({name: fn.__globals__[name] for name in one.co_names if name in fn.__globals__})
-    return {name: value for name, value in found.items() if fingerprint(value) is not None}
 
 
 @contextmanager
@@ -155,6 +133,7 @@ def decisions(fn: Callable[..., Any], hits: Counter[int]) -> tuple[list[Decision
         return Decision(line.where, text, outcome)
 
     branches, prints = [], []
+    told: set[ast.AST] = set()
     for node in _in_order(tree, plain.__code__.co_firstlineno - offset):
         if isinstance(node, ast.If) and ran(node):
             apart = node.body[0].lineno != node.lineno
@@ -171,6 +150,33 @@ def decisions(fn: Callable[..., Any], hits: Counter[int]) -> tuple[list[Decision
             )
             ran_times = f"ran {times} times, each a part of the graph" if times else "ran while tracing"
             branches.append(made(node, head, ran_times))
+        elif isinstance(node, ast.Call) and node not in told and ran(node) and _gives_another_value(plain, node.func):
+            told.update(ast.walk(node.func))
+            branches.append(made(node, ast.unparse(node), "ran while tracing; every call uses that one value"))
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print" and ran(node):
             prints.append(made(node, ast.unparse(node), "ran while tracing; no call of the graph prints it"))
     return branches, prints
+
+
+# Modules whose functions give another value each time.
+_CHANGING = ("numpy.random", "random", "time", "datetime", "secrets", "uuid", "_io")
+
+
+def _gives_another_value(fn: Any, called: ast.expr) -> bool:
+    """Whether what is called, a dotted name that ``fn`` reads, draws random numbers, tells the time or the like."""
+    names: list[str] = []
+    while isinstance(called, ast.Attribute):
+        names.append(called.attr)
+        called = called.value
+    if isinstance(called, ast.Call):  # np.random.default_rng().normal()
+        return _gives_another_value(fn, called.func)
+    if not isinstance(called, ast.Name):
+        return False
+    value = inspect.getclosurevars(fn)
+    found: Any = {**value.builtins, **value.globals, **value.nonlocals}.get(called.id)
+    for name in reversed(names):
+        found = getattr(found, name, None) if isinstance(found, ModuleType | type | np.random.Generator) else None
+    owner = getattr(found, "__self__", None)
+    home = type(owner).__module__ if owner is not None and not isinstance(owner, ModuleType) else ""
+    home = home if home not in ("", "builtins") else getattr(found, "__module__", None) or ""
+    return found is input or any(home == name or home.startswith(f"{name}.") for name in _CHANGING)

@@ -24,6 +24,12 @@ def _is_ours(filename: str) -> bool:
     return answer
 
 
+def of_library(filename: str) -> bool:
+    """Whether a file is one of this package."""
+    known = ours.get(filename)
+    return _is_ours(filename) if known is None else known
+
+
 def mark(depth: int = 1) -> Mark | None:
     """The innermost frame outside this package, as (code object, instruction offset)."""
     frame: FrameType | None = _getframe(depth)
