@@ -3,6 +3,7 @@
 import importlib
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -41,6 +42,15 @@ def test_both_modes_take_the_hand_written_step(bench, workload, engine):
 def test_every_intermediate_of_the_static_step_is_float32(bench, workload):
     d = bench("workloads").make(workload)
     assert bench("adapters.tutorlib_static").float32_everywhere(d) == []
+
+
+def test_the_layout_entry_places_as_many_nodes_as_asked_for(bench, monkeypatch, capsys):
+    run = bench("run")
+    monkeypatch.setattr(run, "DRAWN", (30, 60))
+    run.layout(SimpleNamespace(clock="cpu", rounds=1))
+    _, *rows = capsys.readouterr().out.splitlines()
+    nodes = [int(row.split()[0]) for row in rows]
+    assert 30 <= nodes[0] < 60 <= nodes[1] < 90
 
 
 @pytest.mark.parametrize("workload", [w for w in WORKLOADS if w != "W10"])

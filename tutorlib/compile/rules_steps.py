@@ -161,8 +161,10 @@ def product_of_rows(node: Node) -> Any:
     whole, axis, number = found
     if whole.ndim not in (2, 3) or axis == whole.ndim - 1 or (node.op.name == "matmul" and _is_layer(node)):
         return None
+    enough = max(SEVERAL, (whole.shape[axis] + 1) // 2)  # type: ignore[operator]
     rows, at_once = set(), None
-    for user in users(whole):
+    # The product that an earlier row has led to is among the last readers of the whole array.
+    for user in reversed(users(whole)):
         for n in users(user.outputs[0]) if user is not None else ():
             if not _same_product(n, node):
                 continue
@@ -171,7 +173,9 @@ def product_of_rows(node: Node) -> Any:
                 rows.add(row[2])
             elif user.op.name == "reshape" and user.outputs[0].ndim == 2:  # type: ignore[union-attr]
                 at_once = n
-    if at_once is None and (len(rows) < SEVERAL or 2 * len(rows) < whole.shape[axis]):  # type: ignore[operator]
+        if at_once is not None or len(rows) == enough:
+            break
+    else:
         return None
     flat, back = _shape(_flat(*whole.shape[:-1]), whole.shape[-1]), _shape(*whole.shape[:-1], W.shape[1])
     if flat is None or back is None:
