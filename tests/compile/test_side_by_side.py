@@ -124,3 +124,17 @@ def test_the_printed_program_updates_each_variable():
     np.testing.assert_allclose(program["run"](**values)[0], model.by_numpy(), rtol=1e-3)
     for name, value in model.by_hand.items():
         np.testing.assert_allclose(values[name], value, rtol=1e-3, atol=1e-3)
+
+
+def test_variables_of_a_thousand_bytes_lie_side_by_side_in_the_first_function_that_updates_them():
+    a, b, c = (tl.shared(normal(seed, 20, 20), name=name) for seed, name in enumerate("abc"))
+    before = [v.get_value() for v in (a, b, c)]
+    x = tl.scalar("x", dtype="float32")
+    first = tl.function([x], updates=[(v, v + tl.exp(v * x)) for v in (a, b)])
+    second = tl.function([x], updates=[(v, v - tl.exp(v * x)) for v in (b, c)])
+    for _ in range(2):
+        first(0.0)
+        second(0.0)
+    assert joined(first) == [2] and joined(second) == []
+    for v, start, change in zip((a, b, c), before, (2, 0, -2), strict=True):
+        np.testing.assert_allclose(v.get_value(), start + change, rtol=1e-5, atol=1e-5)

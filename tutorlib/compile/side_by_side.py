@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -25,6 +26,8 @@ from tutorlib.ops.define import TABLE
 
 # Of a variable of more elements the call is cheap beside the work.
 FEW = 4096
+# The arrays of which values of variables are views, by id.
+_together: WeakValueDictionary[int, np.ndarray] = WeakValueDictionary()
 
 
 class Change(NamedTuple):
@@ -136,11 +139,11 @@ def _number(decay: Constant | None) -> float:
 
 
 def _movable(changes: list[Change]) -> list[Change]:
-    """Those whose arrays may move: all, where they lie side by side already; else those that are no part of another
-    array."""
+    """Those whose arrays may move: all, where they lie side by side already; else those that do not lie beside
+    others."""
     if as_one([c.variable.storage.value for c in changes]) is not None:
         return changes
-    return _ordered([c for c in changes if c.variable.storage.value.base is None])
+    return _ordered([c for c in changes if id(c.variable.storage.value.base) not in _together])
 
 
 def lay_side_by_side(variables: Sequence[Shared]) -> None:
@@ -149,6 +152,7 @@ def lay_side_by_side(variables: Sequence[Shared]) -> None:
     if as_one(values) is not None:
         return
     one, start = np.empty(sum(value.size for value in values), values[0].dtype), 0
+    _together[id(one)] = one
     for variable, value in zip(variables, values, strict=True):
         place = one[start : start + value.size].reshape(value.shape)
         place[...] = value
