@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gc
 import re
+import weakref
 from types import SimpleNamespace
 
 import numpy as np
@@ -237,3 +238,17 @@ def test_a_cell_keeps_no_history_alive(kernel):
     gc.collect()
     shell.events.trigger("post_run_cell", None)
     assert len(shell.events.callbacks["post_run_cell"]) == before
+
+
+def test_a_closed_view_is_let_go():
+    x = tl.tensor(2.0, requires_grad=True, name="x")
+    (y := x * x).backward()
+    w = tl.shared(1.0, name="w")
+    views = [tl.GraphView(y), tl.SharedView(w), tl.GradientView(x), tl.CompareView.modes(lambda x: x * x, 2.0)]
+    left = [weakref.ref(one) for one in views]
+    for one in views:
+        getattr(one, "stop", one.close)()
+        one.close()
+    del one, views
+    gc.collect()
+    assert [ref() for ref in left] == [None] * 4

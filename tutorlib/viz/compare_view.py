@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,9 @@ from tutorlib.viz.compare_runs import run_dynamic, run_static
 from tutorlib.viz.compare_spec import Comparison, of_graphs, of_log, of_runs
 from tutorlib.viz.compare_svg import compare_svg
 from tutorlib.viz.display import Picture, Shown, new_key
-from tutorlib.viz.widget_base import Widget, trait
+from tutorlib.viz.widget_base import Widget, front_end, trait
 
 __all__ = ["CompareView"]
-
-STATIC = Path(__file__).parent / "static"
 
 
 class CompareView(Shown, Widget):
@@ -55,7 +52,7 @@ class CompareView(Shown, Widget):
     ['you forgot the edge b → add (cell, line 1: ...)', 'the edge w → add is not in the reference (cell, line 1: ...)']
     """
 
-    _esm = STATIC / "compare_view.js"
+    _esm = front_end("compare_view")
 
     spec = trait({})
     messages = trait({})

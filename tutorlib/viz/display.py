@@ -171,8 +171,7 @@ class Shown:
         sent = self.traits(sync=True) if hasattr(self, "traits") else vars(self)
         found = {name: getattr(self, name) for name in sent if not name.startswith("_") and name not in NOT_OURS}
         front_end: Any = getattr(self, "_esm")  # noqa: B009 - the widgets declare it, this class does not
-        text = front_end.read_text(encoding="utf-8") if isinstance(front_end, Path) else str(front_end)
-        return {**found, "key": "", "live": False, "_esm": text}
+        return {**found, "key": "", "live": False, "_esm": str(front_end)}
 
     def _ipython_display_(self) -> None:
         picture = self.static()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from tutorlib.messages import language, table
@@ -10,11 +9,9 @@ from tutorlib.viz.display import new_key
 from tutorlib.viz.following import FollowingView, run_of
 from tutorlib.viz.gradient_spec import describe, gradient_spec
 from tutorlib.viz.gradient_svg import gradient_svg
-from tutorlib.viz.widget_base import trait
+from tutorlib.viz.widget_base import front_end, trait
 
 __all__ = ["GradientView"]
-
-STATIC = Path(__file__).parent / "static"
 
 
 class GradientView(FollowingView):
@@ -47,7 +44,7 @@ class GradientView(FollowingView):
     w      4.472  3       0.2       0      0    0
     """
 
-    _esm = STATIC / "gradient_view.js"
+    _esm = front_end("gradient_view")
 
     spec = trait({})
     messages = trait({})

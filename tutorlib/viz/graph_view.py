@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from tutorlib.messages import language, message, table
@@ -15,11 +14,9 @@ from tutorlib.viz.guesses import Prediction, check
 from tutorlib.viz.standalone import page_template
 from tutorlib.viz.storyboard import key_steps, storyboard_svg, storyboard_text
 from tutorlib.viz.svg import graph_svg
-from tutorlib.viz.widget_base import HAS_WIDGETS, Widget, trait
+from tutorlib.viz.widget_base import HAS_WIDGETS, Widget, front_end, trait
 
 __all__ = ["GraphView"]
-
-STATIC = Path(__file__).parent / "static"
 
 
 class GraphView(Shown, Widget):
@@ -61,7 +58,7 @@ class GraphView(Shown, Widget):
     step 1 of 1, forward, mul: mul = x · x, 9 = 3 · 3
     """
 
-    _esm = STATIC / "graph_view.js"
+    _esm = front_end("graph_view")
 
     spec = trait({})
     messages = trait({})

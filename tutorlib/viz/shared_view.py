@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from tutorlib.core.errors import TutorlibError
@@ -14,11 +13,9 @@ from tutorlib.viz.following import FollowingView, run_of
 from tutorlib.viz.run import Run
 from tutorlib.viz.shared_spec import describe, shared_spec
 from tutorlib.viz.shared_svg import shared_svg
-from tutorlib.viz.widget_base import HAS_WIDGETS, trait
+from tutorlib.viz.widget_base import HAS_WIDGETS, front_end, trait
 
 __all__ = ["SharedView"]
-
-STATIC = Path(__file__).parent / "static"
 
 
 class SharedView(FollowingView):
@@ -60,7 +57,7 @@ class SharedView(FollowingView):
       count ← 1 + 1 = 2
     """
 
-    _esm = STATIC / "shared_view.js"
+    _esm = front_end("shared_view")
 
     spec = trait({})
     messages = trait({})
