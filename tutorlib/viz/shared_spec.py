@@ -147,7 +147,8 @@ def summary(run: Run) -> str:
     if not names:
         return message("widgets.shared_nothing_yet")
     shown = ", ".join(shorten(name, 24) for name in names[:4]) + (", …" if len(names) > 4 else "")
-    text = message("widgets.shared_summary", names=shown, updates=recording.updates)
+    one = "_one" if recording.updates == 1 else ""
+    text = message(f"widgets.shared_summary{one}", names=shown, updates=recording.updates)
     if recording.stride > 1:
         kept = message(
             "widgets.shared_kept", n=len(recording.frames) - 1, total=recording.updates, stride=recording.stride

@@ -63,7 +63,7 @@ class SharedView(FollowingView):
     messages = trait({})
     lang = trait("en")
     theme = trait("auto")
-    height = trait(420)
+    height = trait(560)
     selected = trait("")
     frame = trait(0)
     live = trait(True)
@@ -80,7 +80,7 @@ class SharedView(FollowingView):
         contour: Any = None,
         over: Sequence[str] | None = None,
         theme: str = "auto",
-        height: int = 420,
+        height: int = 560,
     ) -> None:
         run, own = run_of(what, every, "thumb", most=2)
         self.run = run
