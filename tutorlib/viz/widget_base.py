@@ -11,8 +11,8 @@ __all__ = ["HAS_WIDGETS", "Widget", "front_end", "trait"]
 def front_end(name: str) -> str:
     """The text of a built front-end.
 
-    anywidget would take a path, too, but then it follows the file for each view that is ever made, and so keeps every one
-    of them, closed or not, for as long as Python runs.
+    anywidget would take a path, too, but then it follows the file for each view that is ever made, and so keeps all of
+    them, closed or not, for as long as Python runs.
     """
     return (Path(__file__).parent / "static" / f"{name}.js").read_text(encoding="utf-8")
 
