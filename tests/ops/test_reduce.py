@@ -217,3 +217,12 @@ def test_a_scalar_has_no_axis_in_any_mode(op):
     for operand in (tl.tensor(3.0), tl.scalar("x"), np.array(3.0)):
         with pytest.raises(tl.ShapeError, match="axis -1 does not exist"):
             op(operand, axis=-1)
+
+
+@pytest.mark.parametrize("shape", [(1,), (1, 3), (3, 1), (2, 2)])
+def test_sums_of_minus_zero_are_zero_as_with_numpy(shape):
+    x = np.full(shape, -0.0)
+    for axis in (None, *range(len(shape))):
+        for ours, numpys in ((tl.sum, np.sum), (tl.mean, np.mean)):
+            found = ours(tl.tensor(x), axis=axis).numpy()
+            np.testing.assert_array_equal(np.signbit(found), np.signbit(numpys(x, axis=axis)))

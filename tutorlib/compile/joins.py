@@ -70,7 +70,7 @@ def places_in_joins(
 def _length(part: Symbol, axis: int, likes: Mapping[int, Like]) -> int:
     if id(part) in likes:
         return likes[id(part)][0][axis]
-    return (part.storage.value if isinstance(part, Shared) else part.value).shape[axis]  # type: ignore[attr-defined]
+    return (part.storage.value if isinstance(part, Shared) else part.value).shape[axis]
 
 
 def lower_concatenate(node: Node, operands: Sequence[Any], out: np.ndarray, scratch: Scratch) -> list[Bound] | None:

@@ -71,7 +71,7 @@ def _literal(var: Symbol) -> str | None:
 
 
 def _divisor(var: Symbol) -> bool:
-    return _literal(var) is not None and float(var.value) != 0  # type: ignore[attr-defined]
+    return _literal(var) is not None and float(var.value) != 0
 
 
 class Numbers:

@@ -75,7 +75,7 @@ def op_counts(root: Any) -> Counter[str]:
     >>> sorted(op_counts(tl.exp(x * x) * x).items())
     [('exp', 1), ('mul', 2)]
     """
-    return Counter(node.op.name for node in tl.toposort([root]))
+    return Counter(str(getattr(node.op, "name", node.op)) for node in tl.toposort([root]))
 
 
 def pulled_back(function: Callable[..., Any], arrays: Sequence[Any], cotangent: Any, step: float = 1e-5) -> list[Any]:

@@ -19,12 +19,15 @@ _by_length: dict[np.dtype[Any], dict[int, np.ndarray]] = {t: {} for t in _ONES}
 
 
 def ones(length: int, dtype: np.dtype[Any]) -> np.ndarray | None:
-    """A vector of ones, not to be written to; None if it would be long, or for dtypes that BLAS does not know."""
+    """A vector of ones, not to be written to; None if it would be long, or for dtypes that BLAS does not know.
+
+    None for a single one, too: BLAS leaves -0.0 as it is where a sum begins at 0.0.
+    """
     known = _by_length.get(dtype)
     if known is None:
         return None
     found = known.get(length)
-    if found is None and length <= LONGEST:
+    if found is None and length <= LONGEST and length != 1:
         found = known[length] = _ONES[dtype][:length]
     return found
 

@@ -112,8 +112,10 @@ def judge_replace(without_tanh: Any, rng: np.random.Generator) -> None:
     hidden = tl.tanh(z)
     out = (hidden * hidden + tl.exp(hidden) - z).sum() - 99.0
     before = op_counts(out)
-    made = without_tanh(x, out)
-    diagnose(op_counts(out) == before, otherwise="changed_the_original")
+    try:
+        made = without_tanh(x, out)
+    finally:
+        diagnose(op_counts(out) == before, otherwise="changed_the_original")
     if made is None:
         raise Miss("returned_none")
     if isinstance(made, tl.Symbol):
