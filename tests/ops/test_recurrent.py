@@ -11,6 +11,7 @@ import pytest
 
 import tutorlib as tl
 from tests.ops.oracle import check, data, derivatives, jax_derivatives, value, values
+from tutorlib.ops import recurrent
 
 
 def arrays_for(kind: str, steps: int, batch: int, inputs: int, units: int) -> list[np.ndarray]:
@@ -59,6 +60,13 @@ each = pytest.mark.parametrize("kind", LAYERS)
 def test_a_layer_equals_jaxs_step_by_step_in_value_and_gradient(kind: str, sizes: tuple[int, ...]) -> None:
     mine, like = LAYERS[kind]
     check(mine, *arrays_for(kind, *sizes), like=like, order=1)
+
+
+@each
+def test_gradients_of_weights_are_added_up_block_by_block(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recurrent, "IN_CACHE", 48)  # two steps or three at a time, of seven
+    mine, like = LAYERS[kind]
+    check(mine, *arrays_for(kind, 7, 2, 3, 2), like=like, order=1)
 
 
 @each

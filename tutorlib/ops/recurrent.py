@@ -109,20 +109,29 @@ def through_steps(in_steps: Callable[..., Any]) -> Callable[..., list[Any]]:
 
 # ---- from the gates back to weights and inputs ----
 
+# Elements of the gradients of gates that are copied at a time.
+IN_CACHE = 131_072
+
 
 def _weights_forward(
     xp: Any, d: Any, tape: Any, *parts: Any, order: tuple[int, ...], ones: bool, out: Any = None
 ) -> Any:
     steps, gates, units, batch = d.shape
-    # One product over all steps and examples: steps beside each other, gates as the caller has them.
-    flat = xp.empty((gates, units, steps, batch), d.dtype)
-    for place, gate in enumerate(order):
-        flat[gate] = d[:, place].transpose(1, 0, 2)
-    flat = flat.reshape(gates * units, steps * batch)
     number = sum(part.shape[1] for part in parts) + ones
-    rows = tape[:steps, tape.shape[1] - number :].transpose(1, 0, 2)
-    rows = xp.ascontiguousarray(rows).reshape(number, steps * batch)
-    return xp.dot(rows, flat.T) if out is None else xp.dot(rows, flat.T, out=out)
+    met = tape[:steps, tape.shape[1] - number :]
+    result = xp.empty((number, gates * units), np.result_type(d.dtype, tape.dtype)) if out is None else out
+    result[...] = 0
+    # A product over some steps at a time, as many as stay in the cache: steps lie beside each other in it.
+    block = max(1, IN_CACHE // max(1, gates * units * batch))
+    for first in range(0, steps, block):
+        now = slice(first, first + block)
+        count = min(block, steps - first)
+        flat = xp.empty((gates, units, count, batch), d.dtype)
+        for place, gate in enumerate(order):  # the gates as the caller has them
+            flat[gate] = d[now, place].transpose(1, 0, 2)
+        rows = xp.ascontiguousarray(met[now].transpose(1, 0, 2)).reshape(number, count * batch)
+        result += xp.dot(rows, flat.reshape(gates * units, count * batch).T)
+    return result
 
 
 def _weights_infer(d: AVal, tape: AVal, *parts: AVal, order: tuple[int, ...], ones: bool) -> AVal:
