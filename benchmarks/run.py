@@ -202,13 +202,15 @@ def imports(args):
     """W9: a cold process that imports one package, against one that imports nothing."""
     code = "import resource, {}; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
     times, sizes = {}, {}
+    # Where no compiled files may be kept, every import would compile its sources anew.
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     for number in range(args.rounds + 1):
         for name in ("sys", *IMPORTS):
             if number and name not in times:
                 continue
             began = resource.getrusage(resource.RUSAGE_CHILDREN)
             done = subprocess.run(
-                [sys.executable, "-c", code.format(name)], capture_output=True, text=True, cwd=HERE.parent
+                [sys.executable, "-c", code.format(name)], capture_output=True, text=True, cwd=HERE.parent, env=env
             )
             ended = resource.getrusage(resource.RUSAGE_CHILDREN)
             if done.returncode:

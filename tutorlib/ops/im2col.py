@@ -6,7 +6,6 @@ batch, and one matrix product serves all images.
 
 from __future__ import annotations
 
-import threading
 from itertools import product
 from math import prod
 from operator import mul
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from tutorlib.core.building import Local
 from tutorlib.ops.windows import Pairs, pieces
 
 Sizes = tuple[int, ...]
@@ -23,7 +23,7 @@ Sizes = tuple[int, ...]
 _KEPT_BYTES = 1 << 26
 
 
-class _Kept(threading.local):
+class _Kept(Local):
     memory = np.empty(0, np.uint8)
 
 
