@@ -9,7 +9,8 @@ import tutorlib as tl
 from tutorlib.ops.formulas import FORMULAS
 from tutorlib.viz.face import shorten, text_width
 from tutorlib.viz.formulas import backward_of, forward_of
-from tutorlib.viz.names import name_of, put_in
+from tutorlib.viz.mathml import markup, math_of, with_names
+from tutorlib.viz.names import in_words, name_of, put_in
 
 
 def test_a_given_name_wins_over_the_line():
@@ -110,3 +111,27 @@ def test_ten_thousand_characters_are_cut_in_the_middle():
 
 def test_wider_text_is_estimated_wider():
     assert text_width("iiii", 12) < text_width("aaaa", 12) < text_width("WWWW", 12)
+
+
+@pytest.fixture
+def bengali(monkeypatch):
+    monkeypatch.setenv("TUTORLIB_LANG", "bn")
+
+
+def test_words_in_formulas_are_in_the_language_of_the_learner_and_letters_stay(bengali):
+    assert put_in("∂L/∂x = ∂L/∂z where x > 0, else 0", {"x": "score"}) == "∂L/∂x = ∂L/∂z যেখানে score > 0, নইলে 0"
+    assert put_in("∂L/∂x = ∂L/∂z, stretched to the shape of x", {"x": "W"}).endswith(", W-এর আকারে প্রসারিত")
+    assert put_in("z = x @ y", {"x": "a"}) == "z = a @ y"
+
+
+def test_an_ending_stays_with_the_letter_in_mathematics(bengali):
+    tree = math_of(in_words("z = x in the shape of y"))
+    assert tree[3:] == ["x", "y", ["mtext", "-এর\N{NO-BREAK SPACE}আকারে\N{NO-BREAK SPACE}"]]
+
+
+def test_every_op_of_the_table_can_be_said_and_drawn_in_each_language(bengali):
+    for row in FORMULAS.values():
+        for text in (row["forward"], *row["backward"]):
+            said = in_words(text)
+            assert "=" not in text or said.partition("=")[0] == text.partition("=")[0]
+            assert markup(with_names(math_of(said), {})).startswith("<math")

@@ -10,7 +10,7 @@ from tutorlib.core.graph import Symbol
 from tutorlib.viz.formulas import rules_of
 from tutorlib.viz.mathml import math_of, name_tree
 from tutorlib.viz.model import Drawing
-from tutorlib.viz.names import gradient_name, put_in
+from tutorlib.viz.names import gradient_name, in_words, put_in
 from tutorlib.viz.values import numbers_text
 
 __all__ = ["SHORT", "formula_entry", "math_table", "name_in", "short_text"]
@@ -49,8 +49,8 @@ def math_table(drawing: Drawing) -> dict[str, Any]:
         forward, backward = rules_of(op)
         if forward or backward:
             table[op] = {
-                "forward": math_of(forward.text) if forward else None,
-                "backward": [math_of(rule.text) for rule in backward if rule.text],
+                "forward": math_of(in_words(forward.text)) if forward else None,
+                "backward": [math_of(in_words(rule.text)) for rule in backward if rule.text],
             }
     return table
 

@@ -18,7 +18,8 @@ __all__ = ["markup", "math_of", "name_tree", "with_names"]
 Tree = Any
 TOKENS = frozenset(("mi", "mn", "mo", "mtext"))
 _SCAN = re.compile(
-    r"∂L/∂[a-z]|\d+(?:\.\d+)?|[^\W\d_¹²³⁰-⁹ˣʸᶻᵀ₀-₉ₖ]+(?:-[^\W\d_]+)*|[⁻⁺¹²³ˣʸᶻᵀ]+|[₋₀-₉ₖ]+|\S", re.UNICODE
+    r"∂L/∂[a-z]|-?[\u0980-\u09ff]+|\d+(?:\.\d+)?|[^\W\d_¹²³⁰-⁹ˣʸᶻᵀ₀-₉ₖ]+(?:-[A-Za-z]+)*|[⁻⁺¹²³ˣʸᶻᵀ]+|[₋₀-₉ₖ]+|\S",
+    re.UNICODE,
 )
 _FUNCTIONS = frozenset(
     "log exp sin cos tan sinh cosh tanh arcsin arccos arctan erf sign sigmoid softmax mean var max min adj det sym "
@@ -26,6 +27,7 @@ _FUNCTIONS = frozenset(
 )
 _RAISED = dict(zip("⁻⁺¹²³ˣʸᶻᵀ", "−+123xyzT", strict=True))
 _LOWERED = dict(zip("₋₀₁₂₃₄₅₆₇₈₉ₖ", "−0123456789k", strict=True))
+NBSP = "\N{NO-BREAK SPACE}"
 _OPEN = {"(": ")", "[": "]", "⌊": "⌋", "⌈": "⌉"}
 _GREEK_WORDS = "alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi pi rho sigma tau phi chi psi omega"
 _GREEK_LETTERS = dict(zip(_GREEK_WORDS.split(), "αβγδεζηθκλμνξπρστφχψω", strict=True))
@@ -141,7 +143,7 @@ class _Reader:
             return name
         elif _is_operand(token):
             base = token if token.startswith("∂") or (token != "e" and not token[0].isdigit()) else _leaf(token)
-        elif token[0].isalpha():
+        elif token.strip("-")[:1].isalpha():
             return ["mtext", token]
         else:
             return ["mo", token]
@@ -193,9 +195,12 @@ def _sentences(parts: list[Tree]) -> list[Tree]:
     found: list[Tree] = []
     for part in parts:
         if isinstance(part, list) and part[0] == "mtext":
+            # An ending such as "-এর" belongs to what stands before it.
+            ending = part[1].startswith("-")
             if found and isinstance(found[-1], list) and found[-1][0] == "mtext":
-                found[-1] = ["mtext", f"{found[-1][1]}{part[1]}\N{NO-BREAK SPACE}"]
+                before = found[-1][1].removesuffix(NBSP) if ending else found[-1][1]
+                found[-1] = ["mtext", f"{before}{part[1]}{NBSP}"]
                 continue
-            part = ["mtext", f"\N{NO-BREAK SPACE}{part[1]}\N{NO-BREAK SPACE}"]
+            part = ["mtext", f"{part[1] if ending else NBSP + part[1]}{NBSP}"]
         found.append(part)
     return found

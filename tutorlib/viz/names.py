@@ -9,8 +9,12 @@ from functools import lru_cache
 from typing import Any
 
 from tutorlib.core.source import SourceLine, resolve
+from tutorlib.messages import language, table
 
-__all__ = ["cost_name", "gradient_name", "letters_of", "name_of", "place_of", "put_in", "source_of", "speaks_of_shape"]
+__all__ = [
+    "cost_name", "gradient_name", "in_words", "letters_of", "name_of", "place_of", "put_in", "source_of",
+    "speaks_of_shape",
+]  # fmt: skip
 
 LONGEST_COST = 10
 LONGEST_LINE = 400
@@ -111,16 +115,45 @@ def gradient_name(cost: str, of: str) -> str:
     return f"∂{cost}/∂{of}"
 
 
+def in_words(formula: str) -> str:
+    """A formula of the engine's table with its words in the language of the learner, as far as they are translated.
+
+    >>> in_words("z = x where c, else y")
+    'z = x where c, else y'
+    """
+    return _in_language(formula, language())
+
+
+@lru_cache(maxsize=2048)
+def _in_language(formula: str, lang: str) -> str:
+    for pattern, words in _phrases(lang):
+        formula = pattern.sub(words, formula)
+    return formula
+
+
+@lru_cache(maxsize=8)
+def _phrases(lang: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+    """English phrases as patterns, the longest first, each with what it becomes; `{v}` stands for a letter."""
+    english, here = table("widgets", "en"), table("widgets", lang)
+    ids = [id for id in english if id.startswith("widgets.formula_") and here[id] != english[id]]
+    found = []
+    for id in sorted(ids, key=lambda id: -len(english[id])):
+        pattern = re.escape(english[id]).replace(re.escape("{v}"), "(∂L/∂[a-z]|[a-z])")
+        found.append((re.compile(f"(?<![a-z]){pattern}(?![a-z])"), here[id].replace("{v}", r"\1")))
+    return tuple(found)
+
+
 def put_in(formula: str, names: Mapping[str, str]) -> str:
     """`formula` with each letter, and each ∂L/∂letter, replaced by what `names` says for it, others left as they are.
 
-    Exponents become plain text where that is needed, and a negative number gets parentheses inside an expression.
+    Words are put into the language of the learner. Exponents become plain text where that is needed, and a negative number gets parentheses inside an expression.
 
     >>> put_in("∂L/∂x = ∂L/∂z · y", {"y": "-2", "∂L/∂z": "1", "∂L/∂x": "-2"})
     '-2 = 1 · (-2)'
     >>> put_in("z = eˣ", {"z": "p", "x": "score"})
     'p = exp(score)'
     """
+    formula = in_words(formula)
     for short, plain in _EXPONENTS:
         formula = formula.replace(short, plain)
     formula = _FACTOR.sub(r"\1 · \2", formula)

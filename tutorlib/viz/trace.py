@@ -14,7 +14,7 @@ from tutorlib.viz.face import shape_text
 from tutorlib.viz.formulas import backward_of, forward_of
 from tutorlib.viz.gradients import Flow, Part
 from tutorlib.viz.model import Drawing
-from tutorlib.viz.names import letters_of, put_in, speaks_of_shape
+from tutorlib.viz.names import in_words, letters_of, put_in, speaks_of_shape
 from tutorlib.viz.values import describe_value, numbers_text
 
 __all__ = ["STEPS", "Values", "events"]
@@ -123,7 +123,7 @@ class _Writer:
             self.after.add(name)
         parts = [part for part in parts_of(self.drawing, name) if part in self.drawing.arrays]
         if len(parts) < 2:
-            self._event(phase, name, sources, said, numbers, rule=rule.text if rule else "")
+            self._event(phase, name, sources, said, numbers, rule=in_words(rule.text) if rule else "")
             return
         total, arrays = self.drawing.arrays[name], [self.drawing.arrays[part] for part in parts]
         names = [self.drawing.node(part)["name"] or self.drawing.node(part)["label"] for part in parts]
@@ -159,7 +159,7 @@ class _Writer:
             numbers = self._gradient_numbers(parts[0], flow, total)
         sources = [edge["s"] for edge in self.drawing.edges_into(name)]
         rules = [backward_of(part.consumer.op.name, part.port) for part in parts]
-        said = dict.fromkeys(rule.text for rule in rules if rule is not None)
+        said = dict.fromkeys(in_words(rule.text) for rule in rules if rule is not None)
         seed = "" if parts else message("widgets.rule_seed")
         self._event("backward", name, sources, formula, numbers, rule=";  ".join(said) or seed, **more)
 
