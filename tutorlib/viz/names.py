@@ -146,7 +146,8 @@ def _phrases(lang: str) -> tuple[tuple[re.Pattern[str], str], ...]:
 def put_in(formula: str, names: Mapping[str, str]) -> str:
     """`formula` with each letter, and each ∂L/∂letter, replaced by what `names` says for it, others left as they are.
 
-    Words are put into the language of the learner. Exponents become plain text where that is needed, and a negative number gets parentheses inside an expression.
+    Words are put into the language of the learner. Exponents become plain text where that is needed, and a negative
+    number gets parentheses inside an expression.
 
     >>> put_in("∂L/∂x = ∂L/∂z · y", {"y": "-2", "∂L/∂z": "1", "∂L/∂x": "-2"})
     '-2 = 1 · (-2)'
