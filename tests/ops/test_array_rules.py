@@ -18,6 +18,10 @@ UNARY = {
     "mean": lambda x: tl.mean(x, axis=-1) * 2.0,
     "getitem": lambda x: x[1:, 0] * x[0, 1],
     "pow": lambda x: x**2,
+    "reshape": lambda x: tl.reshape(x, (2, 6)) * np.arange(6),
+    "expand_dims": lambda x: tl.expand_dims(x, 1) * np.arange(8).reshape(2, 4),
+    "squeeze": lambda x: tl.squeeze(x[:1], 0) * x[1],
+    "transpose": lambda x: tl.transpose(x) * np.arange(12).reshape(4, 3),
 }
 BINARY = {
     "add": lambda x, y: x + y,
@@ -30,6 +34,8 @@ BINARY = {
 LAYERS = {
     "linear": lambda x: tl.linear(x, tl.transpose(x), x[:, 0]),
     "cross_entropy": lambda x: tl.cross_entropy(x, np.array([3, 0, 1]), reduction="none"),
+    "conv": lambda x: tl.conv2d(tl.reshape(x, (1, 1, 3, 4)), tl.reshape(x[:2, :2] * x[1:, 2:], (1, 1, 2, 2))),
+    "max_pool": lambda x: tl.max_pool2d(tl.reshape(x * x, (1, 1, 3, 4)), 2) * np.arange(1, 3),
 }
 
 

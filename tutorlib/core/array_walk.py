@@ -60,6 +60,8 @@ class NotANumber(Exception):
 def check(g: Any) -> None:
     """Raise NotANumber if an element of ``g``, a host array, is NaN: a sum of squares hides none."""
     if type(g) is _ndarray or isinstance(g, np.generic):
+        if g.ndim > 2:
+            g = g.ravel("K")  # in the order of memory, which need not copy images with their batch last
         size = _vdot(g, g)
         if size != size:
             raise NotANumber
@@ -254,7 +256,7 @@ def _pour(g: Any, node: Tensor, leaves: dict[Tensor, Any], owned: set[Tensor], u
     var = node.left[0] if node.right is SEVERAL else node.left
     sofar = leaves[var] if var.op is None else var.cotangent
     if var not in owned:
-        value = node.arrays[0]
+        value = node.left_array[0] if node.right is SEVERAL else node.left_array
         sofar = np.zeros(value.shape, value.dtype) if sofar is None else np.array(sofar)
         owned.add(var)
         if var.op is None:

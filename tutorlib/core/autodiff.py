@@ -108,7 +108,7 @@ def run_backward(root: Tensor, gradient: Any, retain_graph: bool, create_graph: 
     if retain:
         _some_remember = True
         return
-    release(order)
+    release(marked)
     marked.used_up = True
     # A small graph stays until the next pass, but for the arrays of leaves: those may be written over once nobody else
     # has them.

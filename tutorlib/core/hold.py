@@ -73,9 +73,9 @@ def _give_back(array: np.ndarray) -> None:
             _give_back(view)
 
 
-def release(nodes: list[Any]) -> None:
-    """Give the learner's arrays back: these nodes need them no more."""
-    if _holds:
-        for node in nodes:
-            if id(node) in _holds:
-                _let_go(id(node))
+def release(mark: Any) -> None:
+    """Give the learner's arrays back: the nodes with this ``mark`` need them no more."""
+    for key, (reference, _) in list(_holds.items()):
+        node = reference()
+        if node is not None and node.mark is mark:
+            _let_go(key)

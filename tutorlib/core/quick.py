@@ -210,15 +210,18 @@ def unary(op: Op) -> Callable[[Any], Any]:
     return call
 
 
-def of_one(op: Op, x: Any, attrs: dict[str, Any]) -> Any:
-    """``op(x, **attrs)`` for an op of one operand, from a function that a learner calls."""
+def of_one(op: Op, x: Any, attrs: dict[str, Any], compute: Callable[..., Any] | None = None) -> Any:
+    """``op(x, **attrs)`` for an op of one operand, from a function that a learner calls.
+
+    ``compute`` does the same on NumPy arrays, with the attributes in order, and no arithmetic that NumPy would warn of.
+    """
     if type(x) is not Tensor or (unusual and (observers or not building.now.simple)):
         return apply(op, x, **attrs)
     a = x._data
     if type(a) is not _ndarray:
         return apply(op, x, **attrs)
     try:
-        data = _quietly(op.on_numpy, a, **attrs)
+        data = _quietly(op.on_numpy, a, **attrs) if compute is None else compute(a, *attrs.values())
     except Exception:
         return apply(op, x, **attrs)
     if type(data) is not _ndarray:

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from tutorlib.core.array_walk import PASS
+from tutorlib.core.array_walk import PASS, check
 from tutorlib.core.quick import constant
 from tutorlib.ops.define import TABLE, normalized_axes
 from tutorlib.ops.index import fill_index, repeats_possible
+from tutorlib.ops.shape import inverse
 from tutorlib.ops.sums import sum_of_rows
 
 _ndarray = np.ndarray
@@ -143,8 +144,40 @@ def _linear_bias(g: Any, node: Any) -> Any:
     return sum_of_rows(g) if g.ndim == 2 else g  # the walk adds up what has more axes, as for any bias
 
 
+def _reshaped(g: Any, node: Any) -> Any:
+    return g.reshape(node.left_array.shape)
+
+
+def _transposed(g: Any, node: Any) -> Any:
+    return g.transpose(inverse(node.attrs["axes"]))
+
+
+def _conv_x(g: Any, node: Any) -> Any:
+    x, w = node.left_array, node.right_array
+    return TABLE["conv_transpose"].on_numpy(g, w, x, output_padding=None, **node.attrs)
+
+
+def _conv_weights(g: Any, node: Any) -> Any:
+    return TABLE["conv_weight"].on_numpy(node.left_array, g, node.right_array, **node.attrs)
+
+
+def _max_pool(g: Any, node: Any) -> Any:
+    check(
+        g
+    )  # the general rule drops a NaN that is not of the largest element: none may come here that it would not see
+    return TABLE["max_pool_spread"].on_numpy(g, node.left_array, node._data, **node.attrs)
+
+
 def _pour_getitem(g: Any, node: Any, total: Any) -> None:
-    index, arrays = node.attrs["index"], node.arrays[1:]
+    index = node.attrs["index"]
+    if node.right is None:
+        part = total[index]
+        if type(part) is _ndarray:
+            _add(part, g, part)
+        else:
+            total[index] += g
+        return
+    arrays = node.arrays[1:]
     if repeats_possible(index, arrays):
         np.add.at(total, fill_index(index, arrays), g)
     else:
@@ -167,6 +200,12 @@ _RULES: dict[str, tuple[Any, ...]] = {
     "sum": (_sum,),
     "mean": (_mean,),
     "matmul": (_matmul_x, _matmul_y),
+    "reshape": (_reshaped,),
+    "expand_dims": (_reshaped,),
+    "squeeze": (_reshaped,),
+    "transpose": (_transposed,),
+    "conv": (_conv_x, _conv_weights),
+    "max_pool": (_max_pool,),
     "linear": (_linear_x, _linear_weights, _linear_bias),
 }
 
@@ -180,5 +219,5 @@ def attach() -> None:
     TABLE["getitem"].on_arrays = ()
     TABLE["getitem"].pour = _pour_getitem
     TABLE["mul"].to_both = _square
-    for name in ("add", "sub", "neg", "sum", "matmul", "linear", "getitem"):
+    for name in ("add", "sub", "neg", "sum", "matmul", "linear", "getitem", "conv"):
         TABLE[name].guards_nothing = True

@@ -5,6 +5,7 @@ A slice may go between symbols: its bounds are operands then, and the result's l
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -74,17 +75,21 @@ def split_index(x: Any, index: Any) -> tuple[Index, list[Any]]:
 
 def _is_plain(index: Any, ndim: int) -> bool:
     """Whether an index has plain numbers and slices between such only, and no more of them than there are axes."""
+    if type(index) is int:
+        return ndim > 0
     items = index if type(index) is tuple else (index,)
     for item in items:
         if type(item) is slice:
-            if type(item.start) not in _PLAIN or type(item.stop) not in _PLAIN or type(item.step) not in _PLAIN:
+            start, stop, step = item.start, item.stop, item.step
+            if (
+                (start is not None and type(start) is not int)
+                or (stop is not None and type(stop) is not int)
+                or (step is not None and type(step) is not int)
+            ):
                 return False
         elif type(item) is not int:
             return False
     return len(items) <= ndim
-
-
-_PLAIN = (int, type(None))
 
 
 def _bound(part: Any, arrays: list[Any]) -> int | Hole | None:
@@ -289,8 +294,8 @@ def getitem(x: Any, index: Any) -> Any:
     >>> tl.tensor([[1, 2], [3, 4]])[:, 1]
     tensor([2, 4])
     """
-    if type(x) is Tensor and _is_plain(index, x.ndim):
-        return of_one(_getitem, x, {"index": index if type(index) is tuple else (index,)})
+    if type(x) is Tensor and _is_plain(index, x._data.ndim):
+        return of_one(_getitem, x, {"index": index if type(index) is tuple else (index,)}, operator.getitem)
     template, arrays = split_index(x, index)
     return _getitem(x, *arrays, index=template) if arrays else of_one(_getitem, x, {"index": template})
 

@@ -118,7 +118,8 @@ public(flatten, "ravel")
 # ---- transpose ----
 
 
-def _inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
+def inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
+    """The order of axes that undoes a transposition by ``axes``."""
     return tuple(sorted(range(len(axes)), key=axes.__getitem__))
 
 
@@ -127,7 +128,7 @@ _transpose: Op = register(
         "transpose",
         lambda xp, x, axes: xp.transpose(x, axes),
         lambda x, axes: AVal(tuple(x.shape[a] for a in axes), x.dtype),
-        (lambda g, out, x, axes: _transpose(g, axes=_inverse(axes)),),
+        (lambda g, out, x, axes: _transpose(g, axes=inverse(axes)),),
         flags={"linear", "view"},
     )
 )
