@@ -126,7 +126,6 @@ def _times(number: float, factors: list[Symbol], protected: bool) -> Any:
 
 @rule(
     "add",
-    "sub",
     tier="algebra",
     safety="reassociates",
     says="g · a + c · (g · b) = g · (a + c · b): what two products have in common multiplies once",
@@ -158,7 +157,7 @@ def common_factors(node: Node) -> Any:
         # One of the numbers multiplies all: it may vanish further up.
         numbers, outer = (first.number / second.number, 1.0), second.number
     parts = zip(numbers, lefts, (first, second), strict=True)
-    total = node.op(*(_times(number, rest, p.guard is not None) for number, rest, p in parts))
+    total = OPS.add(*(_times(number, rest, p.guard is not None) for number, rest, p in parts))
     kind = OPS.safe_mul if guards else OPS.mul
     (result, *others) = sorted(common, key=lambda v: not any(v is g for g in guards.values()))
     for factor in (*others, total):
