@@ -20,19 +20,18 @@ def copied(node: Node, inputs: tuple[Symbol, ...]) -> Node:
     copy.attrs = node.attrs
     copy.place = node.place
     copy.meta = node.meta
-    copy.outputs = tuple([_copied_symbol(old, copy) for old in node.outputs])
+    outputs = []
+    for old in node.outputs:
+        var = _new_symbol(Symbol)
+        var.aval = old.aval
+        var.node = copy
+        var.index = old.index
+        var.name = old.name
+        var.shape_source = None
+        var.derivative_of = old.derivative_of
+        outputs.append(var)
+    copy.outputs = tuple(outputs)
     return copy
-
-
-def _copied_symbol(old: Symbol, node: Node) -> Symbol:
-    var = _new_symbol(Symbol)
-    var.aval = old.aval
-    var.node = node
-    var.index = old.index
-    var.name = old.name
-    var.shape_source = None
-    var.derivative_of = old.derivative_of
-    return var
 
 
 class GraphState:
@@ -51,35 +50,32 @@ class GraphState:
         # Of inputs and shared variables, which may have very many uses: the nodes, and how often each uses it.
         self._readers: dict[int, dict[Node, int]] = {}
         self._alive: set[Node] = set()
-        order = [self._copied(node, new) for node in (toposort(outputs) if nodes is None else nodes)]
-        self._order: list[Node] | None = order
+        self._order: list[Node] | None = self._copies(toposort(outputs) if nodes is None else nodes, new)
         self.outputs = [new.get(id(v), v) for v in outputs]
         for var in self.outputs:
             if var.node is not None:
                 self._uses.setdefault(id(var), []).append(None)
 
-    def _copied(self, node: Node, new: dict[int, Symbol]) -> Node:
-        """A copy of a node, on the copies of its inputs, which ``new`` has by id; its own results are added there."""
-        uses = self._uses
-        inputs = []
-        for var in node.inputs:
-            if var.node is not None:
-                var = new[id(var)]
-            inputs.append(var)
-        copy = copied(node, tuple(inputs))
-        self._alive.add(copy)
-        for var in inputs:
-            if var.node is not None:
-                mine = uses.get(id(var))
-                if mine is None:
-                    uses[id(var)] = [copy]
-                else:
-                    mine.append(copy)
-            elif type(var) is not Constant:
-                self._read(var, copy)
-        for old, made in zip(node.outputs, copy.outputs, strict=True):
-            new[id(old)] = made
-        return copy
+    def _copies(self, nodes: Iterable[Node], new: dict[int, Symbol]) -> list[Node]:
+        """Copies of nodes, each on the copies of its inputs. ``new`` is filled with the copies of results, by id."""
+        uses, alive, order = self._uses, self._alive.add, []
+        for node in nodes:
+            inputs = tuple([new[id(v)] if v.node is not None else v for v in node.inputs])
+            copy = copied(node, inputs)
+            alive(copy)
+            order.append(copy)
+            for var in inputs:
+                if var.node is not None:
+                    key = id(var)
+                    if key in uses:
+                        uses[key].append(copy)
+                    else:
+                        uses[key] = [copy]
+                elif type(var) is not Constant:
+                    self._read(var, copy)
+            for old, made in zip(node.outputs, copy.outputs, strict=True):
+                new[id(old)] = made
+        return order
 
     def _read(self, var: Symbol, node: Node) -> None:
         readers = self._readers.setdefault(id(var), {})

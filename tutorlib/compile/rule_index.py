@@ -74,8 +74,9 @@ class Asking:
         if known is None:
             leaves, kinds = self._leaves, [node.op.name]
             for var in node.inputs:
-                if var.node is not None:
-                    kinds.append(var.node.op.name)
+                made = var.node
+                if made is not None:
+                    kinds.append(made.op.name)
                     continue
                 leaf = leaves.get(id(var))
                 if leaf is None:

@@ -133,7 +133,10 @@ def _times(number: float, factors: list[Symbol], protected: bool) -> Any:
 )
 def common_factors(node: Node) -> Any:
     out = node.outputs[0]
-    if out.dtype.kind != "f" or out.dtype.itemsize < 4 or not _alike(*node.inputs, out):
+    # A constant shares no factor: products with one are not taken apart.
+    if out.dtype.kind != "f" or out.dtype.itemsize < 4 or any([type(v) is Constant for v in node.inputs]):
+        return None
+    if not _alike(*node.inputs, out):
         return None
     first, second = (_Product(v) for v in node.inputs)
     common: list[Symbol] = []
