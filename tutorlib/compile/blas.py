@@ -7,6 +7,7 @@ anything else than NumPy, ``library()`` is None and everything is done by NumPy.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
@@ -100,13 +101,14 @@ def _holding(arrays: tuple[np.ndarray, ...], call: partial[Any]) -> Call:
 def library() -> Blas | None:
     """The library that came with NumPy, if there is one that does what it should."""
     import ctypes
-    from pathlib import Path
 
-    beside = Path(np.__file__).parent
-    for folder in (beside.parent / "numpy.libs", beside / ".dylibs", beside / ".libs"):
-        for path in sorted(folder.glob("*openblas*")) if folder.is_dir() else ():
+    beside = os.path.dirname(np.__file__)
+    for folder in (os.path.join(beside, os.pardir, "numpy.libs"), f"{beside}/.dylibs", f"{beside}/.libs"):
+        for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+            if "openblas" not in name:
+                continue
             try:
-                loaded = ctypes.CDLL(str(path))
+                loaded = ctypes.CDLL(os.path.join(folder, name))
             except OSError:
                 continue
             # In a library whose names end in 64_ lengths have 64 bits.

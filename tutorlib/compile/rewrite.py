@@ -115,10 +115,17 @@ class _Work:
     def _touch(self, node: Node) -> None:
         """A node's surroundings have changed: rules may hold for it, its users and theirs that did not before."""
         self._asking.changed(node)
-        level = [node]
+        level, met, users = [node], {node}, self._graph.users
         for _ in range(3):
             self._changed += level
-            level = [user for n in level for v in n.outputs for user in self._graph.users(v)]
+            beyond = []
+            for n in level:
+                for v in n.outputs:
+                    for user in users(v):
+                        if user not in met:
+                            met.add(user)
+                            beyond.append(user)
+            level = beyond
 
     def _used_less(self, gone: Node) -> None:
         """What a node that went away had used is used by fewer now, which some rules wait for."""
