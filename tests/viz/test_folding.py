@@ -121,6 +121,24 @@ def test_more_than_a_thousand_nodes_are_never_seen():
     assert len(spec["layout"]["nodes"]) <= 1000
 
 
+def test_the_target_of_a_loss_stands_inside_the_frame_of_the_loss_that_alone_reads_it():
+    x, y = tl.tensor(np.ones((4, 2)), name="x"), tl.tensor(np.ones((4, 1)), name="y")
+    with tl.scope("layer"):
+        h = tl.tanh(x @ tl.Parameter(np.ones((2, 2)), name="W"))
+    with tl.scope("loss"):
+        loss = ((h @ tl.Parameter(np.ones((2, 1)), name="V") - y) ** 2).mean()
+    loss.backward()
+    spec = graph_spec(loss)
+    places = {node["label"]: spec["layout"]["nodes"][node["id"]] for node in spec["graph"]["nodes"]}
+    boxes = {frame["title"].removeprefix("▾ "): frame["box"] for frame in spec["frames"]}
+
+    def holds(frame, node):
+        (a, b, c, d), (x, y, w, h) = boxes[frame], places[node]
+        return a < x and b < y and x + w < a + c and y + h < b + d
+
+    assert holds("loss", "y") and not holds("layer", "x")
+
+
 @pytest.mark.parametrize("mode", ["static", "dynamic"])
 def test_a_loop_of_ten_thousand_turns_folds_to_one_pill(mode):
     x = tl.scalar("x") if mode == "static" else tl.tensor(1.0, requires_grad=True, name="x")

@@ -76,7 +76,7 @@ function gradientSection(index, id, step, t, go) {
     return section(t("ui_gradient"), sum && accumulation(index, sum, t), ...valueView(value, t));
   }
   if (node.kind === "constant") return null;
-  const why = gradient.state === "later" ? "ui_gradient_later" : "ui_gradient_none";
+  const why = gradient.state === "later" ? "ui_gradient_later" : "ui_no_gradient";
   return section(t("ui_gradient"), h("p.tl-note", t(why)));
 }
 

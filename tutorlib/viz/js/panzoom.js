@@ -1,6 +1,6 @@
 // Where the picture stands in its window: {k, x, y} maps a point p of the picture to k·p + (x, y). Pure arithmetic.
 
-export const SMALLEST = 0.04;
+export const SMALLEST = 0.01;
 export const LARGEST = 4;
 
 /** The whole picture `[w, h]` centred in a window `[w, h]`, never larger than `largest`. */
