@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from tutorlib.core.aval import AVal
-from tutorlib.core.graph import Op, aval_of
+from tutorlib.core.graph import aval_of
 from tutorlib.core.operators import OPS
-from tutorlib.ops.define import public, register
+from tutorlib.ops.define import public
 from tutorlib.ops.elementwise import square
 from tutorlib.ops.join import concatenate, split, stack
 from tutorlib.ops.linalg import matmul
@@ -24,11 +24,10 @@ from tutorlib.ops.recurrent import (
     floats,
     gate_weights,
     gates_inside,
+    layer_ops,
     piece_of,
-    plus,
     sizes_of,
     steps_known,
-    through_steps,
     through_weights,
 )
 from tutorlib.ops.shape import expand_dims, reshape_like, transpose
@@ -84,8 +83,11 @@ def _gru_tape_forward(xp: Any, x: Any, h0: Any, Wx: Any, Wh: Any, b: Any, bh: An
     return tape
 
 
-def _gru_forward(xp: Any, tape: Any, x: Any, h0: Any, Wx: Any, Wh: Any, b: Any, bh: Any) -> Any:
-    return xp.ascontiguousarray(_Tape(tape, Wh.shape[0]).h)
+def _gru_forward(xp: Any, tape: Any, x: Any, h0: Any, Wx: Any, Wh: Any, b: Any, bh: Any, out: Any = None) -> Any:
+    h = _Tape(tape, Wh.shape[0]).h
+    states = xp.empty(h.shape, tape.dtype) if out is None else out
+    states[...] = h
+    return states
 
 
 def _gru_back_forward(
@@ -168,42 +170,15 @@ def _gru_sizes(x: AVal, h0: AVal, Wx: AVal, Wh: AVal, b: AVal, bh: AVal) -> Any:
     return sizes_of("gru", 3, x, [h0], Wx, Wh, [b, bh])
 
 
-def _gru_tape_infer(*avals: AVal) -> AVal:
-    steps, batch, _, units, dtype = _gru_sizes(*avals)
-    return AVal((plus(steps, 1), None if units is None else 5 * units + 1, batch), dtype)
-
-
-def _gru_infer(tape: AVal, *avals: AVal) -> AVal:
-    steps, batch, _, units, dtype = _gru_sizes(*avals)
-    return AVal((plus(steps, 1), units, batch), dtype)
-
-
-def _gru_back_infer(g: AVal, tape: AVal, *avals: AVal) -> AVal:
-    steps, batch, _, units, dtype = _gru_sizes(*avals)
-    return AVal((steps, 5, units, batch), dtype)
-
-
-_gru_tape: Op = register(
-    Op(
-        "gru_tape",
-        _gru_tape_forward,
-        _gru_tape_infer,
-        flags={"nondiff", "fills"},
-        doc="The gates and states of a GRU at every step, kept for the way back.",
-    )
-)
-_gru: Op = register(
-    Op("gru", _gru_forward, _gru_infer, _gru_vjp, doc="The states h₀ … h_T of a GRU, (units, batch) each.")
-)
-_gru_back: Op = register(
-    Op(
-        "gru_back",
-        _gru_back_forward,
-        _gru_back_infer,
-        through_steps(_gru_back_in_steps),
-        flags={"fills"},
-        doc="The gradients of a GRU's gates' arguments, of x's part and of h's, and of h before each step.",
-    )
+_gru_tape, _gru, _gru_back = layer_ops(
+    "gru",
+    "a GRU",
+    _gru_sizes,
+    lambda units, inputs: 5 * units + 1,
+    1,
+    (_gru_tape_forward, _gru_forward, _gru_back_forward),
+    _gru_vjp,
+    _gru_back_in_steps,
 )
 
 

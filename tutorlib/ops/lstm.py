@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from tutorlib.core.aval import AVal
-from tutorlib.core.graph import Op, aval_of
+from tutorlib.core.graph import aval_of
 from tutorlib.core.operators import OPS
-from tutorlib.ops.define import public, register
+from tutorlib.ops.define import public
 from tutorlib.ops.elementwise import square
 from tutorlib.ops.join import concatenate, split, stack
 from tutorlib.ops.linalg import matmul
@@ -27,11 +27,10 @@ from tutorlib.ops.recurrent import (
     floats,
     gate_weights,
     gates_inside,
+    layer_ops,
     piece_of,
-    plus,
     sizes_of,
     steps_known,
-    through_steps,
     through_weights,
 )
 from tutorlib.ops.shape import expand_dims, shape_of, transpose
@@ -186,43 +185,15 @@ def _lstm_sizes(x: AVal, h0: AVal, c0: AVal, Wx: AVal, Wh: AVal, b: AVal) -> Any
     return sizes_of("lstm", 4, x, [h0, c0], Wx, Wh, [b])
 
 
-def _lstm_tape_infer(*avals: AVal) -> AVal:
-    steps, batch, inputs, units, dtype = _lstm_sizes(*avals)
-    rows = None if units is None or inputs is None else 7 * units + inputs + 1
-    return AVal((plus(steps, 1), rows, batch), dtype)
-
-
-def _lstm_infer(tape: AVal, *avals: AVal) -> AVal:
-    steps, batch, _, units, dtype = _lstm_sizes(*avals)
-    return AVal((plus(steps, 2), units, batch), dtype)
-
-
-def _lstm_back_infer(g: AVal, tape: AVal, *avals: AVal) -> AVal:
-    steps, batch, _, units, dtype = _lstm_sizes(*avals)
-    return AVal((steps, 5, units, batch), dtype)
-
-
-_lstm_tape: Op = register(
-    Op(
-        "lstm_tape",
-        _lstm_tape_forward,
-        _lstm_tape_infer,
-        flags={"nondiff", "fills"},
-        doc="The gates and states of an LSTM at every step, kept for the way back.",
-    )
-)
-_lstm: Op = register(
-    Op("lstm", _lstm_forward, _lstm_infer, _lstm_vjp, flags={"fills"}, doc="The states h₀ … h_T and c_T of an LSTM.")
-)
-_lstm_back: Op = register(
-    Op(
-        "lstm_back",
-        _lstm_back_forward,
-        _lstm_back_infer,
-        through_steps(_lstm_back_in_steps),
-        flags={"fills"},
-        doc="The gradients of the arguments of an LSTM's gates i f g o, and of c before each step.",
-    )
+_lstm_tape, _lstm, _lstm_back = layer_ops(
+    "lstm",
+    "an LSTM",
+    _lstm_sizes,
+    lambda units, inputs: 7 * units + inputs + 1,
+    2,
+    (_lstm_tape_forward, _lstm_forward, _lstm_back_forward),
+    _lstm_vjp,
+    _lstm_back_in_steps,
 )
 
 

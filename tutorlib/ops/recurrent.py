@@ -57,6 +57,47 @@ def sizes_of(op: str, gates: int, x: AVal, states: list[AVal], Wx: AVal, Wh: AVa
     return *(found.get(letter) for letter in "TBDH"), dtype
 
 
+def layer_ops(
+    name: str,
+    title: str,
+    sizes: Callable[..., Any],
+    rows: Callable[[int, int], int],
+    more: int,
+    forwards: Sequence[Callable[..., Any]],
+    vjp: Any,
+    in_steps: Callable[..., Any],
+) -> list[Op]:
+    """The three ops of a layer: the tape of all its steps, the states taken from it, and the steps backwards.
+
+    Args:
+        title: its name in prose; ``sizes``: ``sizes_of`` for it.
+        rows: of the tape, from units and inputs; ``more``: how many more states there are than steps.
+        forwards: what the three ops compute. ``vjp``: the gradient of the states.
+        in_steps: what the third computes, in public ops.
+    """
+
+    def of_tape(*avals: AVal) -> AVal:
+        steps, batch, inputs, units, dtype = sizes(*avals)
+        return AVal((plus(steps, 1), None if units is None or inputs is None else rows(units, inputs), batch), dtype)
+
+    def of_states(tape: AVal, *avals: AVal) -> AVal:
+        steps, batch, _, units, dtype = sizes(*avals)
+        return AVal((plus(steps, more), units, batch), dtype)
+
+    def of_back(g: AVal, tape: AVal, *avals: AVal) -> AVal:
+        steps, batch, _, units, dtype = sizes(*avals)
+        return AVal((steps, 5, units, batch), dtype)
+
+    kept = f"The gates and states of {title} at every step, kept for the way back."
+    back = f"The gradients of the arguments of the gates of {title}, and of its state before each step."
+    tape_forward, states_forward, back_forward = forwards
+    return [
+        register(Op(f"{name}_tape", tape_forward, of_tape, flags={"nondiff", "fills"}, doc=kept)),
+        register(Op(name, states_forward, of_states, vjp, flags={"fills"}, doc=f"The states of {title}.")),
+        register(Op(f"{name}_back", back_forward, of_back, through_steps(in_steps), flags={"fills"}, doc=back)),
+    ]
+
+
 def floats(op: str, *values: Any) -> list[Any]:
     """The values, whole numbers as floating-point ones of the others' dtype."""
     values = tuple(np.asarray(v) if isinstance(v, list | tuple) else v for v in values)
