@@ -138,7 +138,12 @@ def common_factors(node: Node) -> Any:
         return None
     if not _alike(*node.inputs, out):
         return None
-    first, second = (_Product(v) for v in node.inputs)
+    products = [made_by(v, "mul", "safe_mul") is not None and used_once(v) for v in node.inputs]
+    first = _Product(node.inputs[0])
+    # Most sums are of a product and something that is none of its factors.
+    if not any(products) or (not products[1] and not any(v is node.inputs[1] for v in first.factors)):
+        return None
+    second = _Product(node.inputs[1])
     common: list[Symbol] = []
     for v in first.factors:
         if sum(v is w for w in common) < sum(v is w for w in second.factors):

@@ -75,15 +75,17 @@ def joined_updates(
 def _groups(
     nodes: Sequence[Node], direct: Mapping[int, Shared], likes: Mapping[int, Like], ends: Sequence[Symbol]
 ) -> list[tuple[tuple[str, Any], list[Change]]]:
+    small = [(n, direct[id(n)]) for n in nodes if id(n) in direct and n.op.name in ("add", "sub")]
+    small = [(node, variable) for node, variable in small if _is_small(variable)]
+    if len(small) < 2:
+        return []
     uses = Counter([id(v) for node in nodes for v in node.inputs] + [id(v) for v in ends])
     known = {id(n) for n in nodes}
     groups: dict[tuple[str, Any], list[Change]] = {}
-    for node in nodes:
-        variable = direct.get(id(node))
-        if variable is not None and node.op.name in ("add", "sub") and _is_small(variable):
-            found = _change(node, variable, uses, likes, known)
-            if found is not None:
-                groups.setdefault((node.op.name, variable.dtype), []).append(found)
+    for node, variable in small:
+        found = _change(node, variable, uses, likes, known)
+        if found is not None:
+            groups.setdefault((node.op.name, variable.dtype), []).append(found)
     return [(key, left) for key, changes in groups.items() if len(left := _movable(_ordered(changes))) > 1]
 
 
