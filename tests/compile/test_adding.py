@@ -124,3 +124,18 @@ def test_a_library_that_computes_otherwise_is_not_used(monkeypatch):
     assert blas._does_as_numpy(library())
     monkeypatch.setattr(blas.Blas, "axpy", lambda self, a, x, y: lambda: None)
     assert not blas._does_as_numpy(library())
+
+
+@pytest.mark.filterwarnings("ignore:.*no C compiler")
+def test_with_c_a_product_is_added_in_place_and_a_multiple_is_a_loop_of_c():
+    a, b, start = normal(0, SIDE, 3), normal(1, 3, SIDE), normal(2, SIDE, SIDE)
+    x, y = tl.matrix("x", dtype="float32"), tl.matrix("y", dtype="float32")
+    w, v = tl.shared(start), tl.shared(start)
+    step = tl.function([x, y], tl.sum(x), updates=[(w, w - x @ y), (v, v - 0.5 * tl.tanh(v))], mode="c")
+    for _ in range(3):
+        step(a, b)
+    assert_close(w.get_value(), start - 3 * a @ b)
+    for _ in range(3):
+        start = start - np.float32(0.5) * np.tanh(start)
+    assert_close(v.get_value(), start)
+    assert "axpy" not in joined(step) or not step.c_source

@@ -29,8 +29,12 @@ def added_at_once(
     direct: Mapping[int, Shared],
     likes: Mapping[int, Like],
     ends: Sequence[Symbol],
+    products_only: bool = False,
 ) -> tuple[list[Node], dict[int, Shared]]:
-    """``nodes`` and ``direct`` (by id of node: the variable it is computed into) with both joined where that pays."""
+    """``nodes`` and ``direct`` (by id of node: the variable it is computed into) with both joined where that pays.
+
+    ``products_only``: ``w − c·g`` is left as it is, for C makes one loop of it anyway.
+    """
     large = [n for n in nodes if id(n) in direct and n.op.name in ("add", "sub") and _is_large(n, likes)]
     if not large or library() is None:
         return list(nodes), dict(direct)
@@ -43,6 +47,8 @@ def added_at_once(
         added = _added(node, direct[id(node)])
         inner = added[0].node if added is not None else None
         if added is None or inner is None or id(inner) not in known or uses[id(added[0])] != 1:
+            continue
+        if products_only and inner.op.name != "matmul":
             continue
         found = _joined(node, direct[id(node)], inner, added[1], likes)
         # What is read must not be what another update may have written by then.

@@ -70,10 +70,10 @@ class Schedule(Running):
         self.inputs, self.outputs, self.updates = list(inputs), list(outputs), list(updates)
         direct = direct_updates(nodes, outputs, updates, likes)
         self._moved: dict[int, Shared] = {}
+        ends = [*outputs, *(new for _, new in updates)]
+        nodes, direct = added_at_once(nodes, direct, likes, ends, products_only=in_c)
         if not in_c:
             nodes = numbers_last(nodes, likes, direct)
-            ends = [*outputs, *(new for _, new in updates)]
-            nodes, direct = added_at_once(nodes, direct, likes, ends)
             if (joined := joined_updates(nodes, direct, likes, ends)) is not None:
                 nodes, direct, likes = joined.nodes, joined.direct, joined.likes
                 for variables in joined.moved:
