@@ -3,12 +3,16 @@
 Where the loop is long and its ops many, it is cut into several that take turns over blocks of a few hundred elements. A
 processor hides how long one element takes by starting on the next ones, but it looks only some two hundred instructions
 ahead: of a long body that is one element or two. What goes from one loop to the next waits in a small array.
+
+Functions like exp become part of the loop around them, as they are fastest; where a loop would hold many of them, or is
+cut anyway, each is a C function over a block instead, which is compiled once.
 """
 
 from __future__ import annotations
 
 import math
 import re
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -22,8 +26,9 @@ from tutorlib.core.graph import Node
 # Elements of a block, of a loop that is cut and of one that only adds up: so many are added before a partial sum goes
 # to the total, and rounding grows with neither number much. A loop shorter than CUT is left in one piece.
 BLOCK, LONG_BLOCK, CUT = 256, 1024, 64
-# Operations of one loop among several: at most so many, and so many for a call of the C library.
-_MOST, _CALL = 32, 40
+# Operations of one loop among several: at most so many, and so many for a call of the C library. Ops of more than _LONG
+# are functions over a block where a loop is cut, and where it has more than _FEW of them.
+_MOST, _CALL, _LONG, _FEW = 32, 40, 20, 4
 _NUMBER = re.compile(r"(?<![\w.{])(\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+)(?![\w.}])")
 _FUNCTION = re.compile(r"\b([a-z]\w*)\(")
 _CHEAP = frozenset(
@@ -31,18 +36,21 @@ _CHEAP = frozenset(
 )
 
 Slot = Callable[[int, np.ndarray], int]
-Lines = Iterator[tuple[str, Node | None]]
+Line = tuple[str, Node | None]
+Lines = Iterator[Line]
 
 
-def loop_text(loop: Loop, stored: Callable[[int], bool], slot: Slot) -> Lines:
-    """The loop as C text, line by line with the node it belongs to.
+def loop_text(loop: Loop, stored: Callable[[int], bool], slot: Slot) -> tuple[list[Line], dict[str, str]]:
+    """The loop as C text, line by line with the node it belongs to; and the functions over a block that it calls, by
+    name.
 
     Args:
         loop: which.
         stored: whether the value of a variable (by id) is needed outside of the loop.
         slot: the number of an array among the function's pointers, by id of its variable.
     """
-    return _LoopText(loop, stored, slot).lines()
+    text = _LoopText(loop, stored, slot)
+    return list(text.lines()), text.functions
 
 
 def literal(value: Any, dtype: np.dtype[Any]) -> str:
@@ -92,6 +100,8 @@ class _LoopText:
         self.names: dict[int, tuple[str, np.dtype[Any], int]] = {}
         self.waiting: dict[str, np.dtype[Any]] = {}  # the names of those that a later part reads
         self.read: set[tuple[str, int]] = set()  # (name, part) of what was taken out of its array again
+        self.functions: dict[str, str] = {}
+        self.over_blocks: set[int] = set()  # ids of the variables that these give
 
     def lines(self) -> Lines:
         parts = self._parts()
@@ -114,7 +124,11 @@ class _LoopText:
             yield f"const long e = {last} - b < {block} ? {last} - b : {block};", None
         yield from ((f"double {total}p = 0;", None) for total in self.sums.values())
         for body in bodies:
-            yield from self._part(body, len(sizes) - 1, "e" if block < last else str(last), block < last)
+            count = "e" if block < last else str(last)
+            if (job := body[0][0]).key in self.over_blocks:
+                yield self._call(job, count), job.node
+            if body[0][1]:
+                yield from self._part(body, len(sizes) - 1, count, block < last)
         yield from ((f"{total} += {total}p;", None) for total in self.sums.values())
         yield from (("}", None) for _ in range(len(sizes[:-1]) + (block < last)))
         for job in self.loop.jobs:
@@ -127,17 +141,46 @@ class _LoopText:
 
     def _parts(self) -> list[list[Job]]:
         """The jobs of each loop, in order."""
+        jobs = self.loop.jobs
         arrays = [self.loop.spread(a) for a in self.loop.writes + self.loop.reads]
         sizes, _ = collapsed(arrays[0].shape, arrays)
+        counts = [_operations(job) for job in jobs]
+        cut = bool(sizes) and sizes[-1] >= CUT and sum(counts) > _MOST
+        if not cut and (not sizes or sum(count > _LONG for count in counts) <= _FEW):
+            return [jobs]
         parts: list[list[Job]] = [[]]
-        count = 0
-        for job in self.loop.jobs:
-            count += _operations(job)
-            if count > _MOST and parts[-1] and sizes and sizes[-1] >= CUT:
+        total = 0
+        for job, count in zip(jobs, counts, strict=True):
+            alone = count > _LONG and self._is_over_block(job)
+            total += count
+            if parts[-1] and (alone or (cut and total > _MOST)):
                 parts.append([])
-                count = _operations(job)
+                total = count
             parts[-1].append(job)
-        return parts
+            if alone:
+                self.over_blocks.add(job.key)
+                parts.append([])
+                total = 0
+        return [part for part in parts if part]
+
+    def _is_over_block(self, job: Job) -> bool:
+        """Whether an op can be a function over a block, from values of the loop."""
+        inside = all(key in self.loop.made for key, _ in job.operands)
+        alike = all(isinstance(a, np.ndarray) and a.dtype == job.out.dtype for _, a in job.operands)
+        return inside and alike and not is_full_sum(job)
+
+    def _call(self, job: Job, count: str) -> str:
+        kind = C_TYPES[job.out.dtype.name]
+        text = expression_of(job.node, job.out.dtype).format(*(f"x{i}[j]" for i in range(len(job.operands))))
+        op = re.sub(r"\W", "_", job.node.op.name)
+        name = f"tl_each_{op}_{kind}_{zlib.crc32(text.encode()):x}"
+        given = "".join(f"const {kind} *x{i}, " for i in range(len(job.operands)))
+        self.functions[name] = (
+            f"static __attribute__((noinline)) void {name}({given}{kind} *y, long n) {{\n"
+            f"#pragma omp simd\nfor (long j = 0; j < n; j++) y[j] = {text};\n}}"
+        )
+        names = [self.names[key][0] for key, _ in (*job.operands, (job.key, None))]
+        return f"{name}({', '.join(f'{n}s' for n in names)}, {count});"
 
     def _part(self, body: Sequence[tuple[Job, list[str]]], axis: int, end: str, blocked: bool) -> Lines:
         if axis >= 0:
@@ -151,7 +194,7 @@ class _LoopText:
         for job, lines in body:
             yield from ((line, job.node) for line in self._placed(lines))
             name = self.names[job.key][0] if job.key in self.names else ""
-            if name in self.waiting:
+            if name in self.waiting and job.key not in self.over_blocks:
                 yield f"{name}s[j] = {name};", job.node
         if axis >= 0:
             yield "}", None
@@ -170,6 +213,11 @@ class _LoopText:
             return [*lines, f"s{number}p += {value};"]
         kind = loop_dtype(job.node, arrays, job.out.dtype)
         assert kind is not None
+        if job.key in self.over_blocks:
+            self.names[job.key] = (f"v{number}", job.out.dtype, part)
+            for name, dtype, _ in [self.names[key] for key in (*(key for key, _ in job.operands), job.key)]:
+                self.waiting[name] = dtype
+            return [f"{self._element(job.key, job.out, written=True)} = v{number}s[j];"] if self.stored(job.key) else []
         names = []
         copies = job.node.op.name in COPIES
         for i, (key, array) in enumerate(job.operands[:1] if copies else job.operands):

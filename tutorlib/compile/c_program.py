@@ -38,12 +38,13 @@ class Slots:
 
 @dataclass
 class Piece:
-    """A loop, product or sum: ``lines`` of C with the nodes they belong to, ``jobs``, and ``slots``, the arrays that
-    it takes pointers of."""
+    """A loop, product or sum: ``lines`` of C with the nodes they belong to, ``jobs``, ``slots``, the arrays that it
+    takes pointers of, and ``functions`` that it calls, by name."""
 
     lines: list[tuple[str, Node | None]]
     jobs: Sequence[Job]
     slots: Slots
+    functions: Mapping[str, str]
 
     @classmethod
     def of(cls, part: Loop | Job, is_read_elsewhere: Callable[[int, set[int]], bool]) -> Piece:
@@ -51,9 +52,10 @@ class Piece:
         slots = Slots()
         if isinstance(part, Loop):
             inside = {id(job.node) for job in part.jobs}
-            return cls(list(loop_text(part, lambda key: is_read_elsewhere(key, inside), slots)), part.jobs, slots)
+            lines, functions = loop_text(part, lambda key: is_read_elsewhere(key, inside), slots)
+            return cls(lines, part.jobs, slots, functions)
         write = product_text if part.node.op.name in PRODUCTS else sum_text
-        return cls([(line, part.node) for line in write(part, slots)], [part], slots)
+        return cls([(line, part.node) for line in write(part, slots)], [part], slots, {})
 
 
 class Program:
@@ -97,6 +99,10 @@ class Program:
         return _OF_OUR_OWN + body if definitions(body) else body
 
     def _function_lines(self, comments: bool) -> Iterator[str]:
+        called: dict[str, str] = {}
+        for _, piece in self._functions.values():
+            called.update(piece.functions)
+        yield from called.values()
         for name, piece in self._functions.values():
             yield f"static __attribute__((noinline)) void {name}(void **a) {{"
             last = None
