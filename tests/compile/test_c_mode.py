@@ -374,3 +374,16 @@ def test_loops_and_sums_go_along_memory():
         assert_same(got, want)
     # 192 values in one loop, not 4 times 48.
     assert "i0 < 192;" in compiled(f) or "j < 192;" in compiled(f)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_products_of_every_number_of_rows_and_columns(dtype):
+    """What is left over when rows and columns are taken several at a time, with and without a bias."""
+    rng = np.random.default_rng(8)
+    x, y, b = (tl.symbol(name, (None,) * n, dtype) for name, n in (("x", 2), ("y", 2), ("b", 1)))
+    f = tl.function([x, y, b], [x @ y + 1, tl.linear(x, y, b) * 2, tl.transpose(x @ y) - 1], mode="c")
+    for m, n in [(1, 37), (3, 7), (5, 16), (6, 17), (8, 33)]:
+        p, q, r = (rng.normal(size=s).astype(dtype) for s in ((m, 5), (5, n), (n,)))
+        for got, want in zip(f(p, q, r), [p @ q + 1, (p @ q + r) * 2, (p @ q).T - 1], strict=True):
+            assert_same(got, want)
+    compiled(f)

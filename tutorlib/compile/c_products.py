@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from tutorlib.compile.c_loops import C_TYPES, SUMS, Job, collapsed, in_memory
+from tutorlib.compile.c_vectors import Product, product_in_vectors
 from tutorlib.ops.define import normalized_axes
 
-# Multiplications up to which a loop is no slower than calling BLAS, and elements of a copy on the stack.
-_MULTIPLICATIONS = 40_000
+# Multiplications up to which this is no slower than calling BLAS, and up to which it is little slower (where calling
+# BLAS would mean to leave C); elements of a copy on the stack.
+FEW, MANY = 40_000, 600_000
 _ON_STACK = 4096
 _FLOATS = ("float32", "float64")
 PRODUCTS = frozenset({"matmul", "linear"})
@@ -22,9 +24,9 @@ Slot = Callable[[int, np.ndarray], int]
 Lines = Iterator[str]
 
 
-def is_product(job: Job) -> bool:
-    """Whether the op is a product of a matrix or vector with another, with or without a bias, small enough for a
-    loop."""
+def is_product(job: Job, most: int) -> bool:
+    """Whether the op is a product of a matrix or vector with another, with or without a bias, of at most so many
+    multiplications."""
     if job.node.op.name not in PRODUCTS:
         return False
     arrays = [a for _, a in job.operands]
@@ -33,7 +35,7 @@ def is_product(job: Job) -> bool:
         return False
     if job.out.dtype.name not in _FLOATS or any(np.may_share_memory(job.out, a) for a in arrays):
         return False
-    return bool(job.out.size * x.shape[-1] <= _MULTIPLICATIONS)
+    return bool(job.out.size * x.shape[-1] <= most)
 
 
 def is_partial_sum(job: Job) -> bool:
@@ -63,10 +65,10 @@ def product_text(job: Job, slot: Slot) -> Lines:
     yield "{"
     yield f"const {t} *x = a[{slot(xkey, x)}], *y = a[{slot(ykey, y)}];"
     yield f"{t} *z = a[{slot(job.key, job.out)}];"
-    start = "0"
+    start, step = "0", 0
     for key, b_array in bias:
         yield f"const {t} *v = a[{slot(key, b_array)}];"
-        start = "v[0]" if n == 1 else f"v[j * {b_array.strides[0] // size}]"
+        start, step = ("v[0]", 0) if n == 1 else (f"v[j * {b_array.strides[0] // size}]", b_array.strides[0] // size)
     left, right = "x", "y"
     if n == 1 and m > 1:
         # A matrix times a column is that column, as a row, times the matrix lying down.
@@ -77,7 +79,11 @@ def product_text(job: Job, slot: Slot) -> Lines:
         yield f"  w[q * {n} + j] = {right}[q * {b[0]} + j * {b[1]}];"
         right, b = "w", (n, 1)
     if b[1] == 1 and n > 1:
-        yield from _by_rows(t, m, n, k, left, right, a, b, c, start)
+        if bias and step != 1:
+            yield f"{t} u[{n}];"
+            yield f"for (long j = 0; j < {n}; j++) u[j] = {start};"
+        begin = ("v" if step == 1 else "u") if bias else ""
+        yield from product_in_vectors(Product(t, m, n, k, left, right, "z", a, b[0], c, begin))
     else:
         yield f"for (long i = 0; i < {m}; i++) for (long j = 0; j < {n}; j++) {{"
         yield f"{t} s = {start};"
@@ -85,31 +91,6 @@ def product_text(job: Job, slot: Slot) -> Lines:
         yield f"for (long q = 0; q < {k}; q++) s += {left}[i * {a[0]} + q * {a[1]}] * {right}[q * {b[0]} + j * {b[1]}];"
         yield f"z[i * {c[0]} + j * {c[1]}] = s;"
         yield "}"
-    yield "}"
-
-
-def _by_rows(
-    t: str,
-    m: int,
-    n: int,
-    k: int,
-    x: str,
-    y: str,
-    a: tuple[int, int],
-    b: tuple[int, int],
-    c: tuple[int, int],
-    start: str,
-) -> Lines:
-    """Each row of the result is a sum of rows of ``y``, and ``start``: every inner loop goes along memory."""
-    yield f"for (long i = 0; i < {m}; i++) {{"
-    yield f"{t} r[{n}];"
-    yield f"for (long j = 0; j < {n}; j++) r[j] = {start};"
-    yield f"for (long q = 0; q < {k}; q++) {{"
-    yield f"const {t} f = {x}[i * {a[0]} + q * {a[1]}];"
-    yield "#pragma omp simd"
-    yield f"for (long j = 0; j < {n}; j++) r[j] += f * {y}[q * {b[0]} + j];"
-    yield "}"
-    yield f"for (long j = 0; j < {n}; j++) z[i * {c[0]} + j * {c[1]}] = r[j];"
     yield "}"
 
 

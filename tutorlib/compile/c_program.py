@@ -17,8 +17,11 @@ from tutorlib.compile.c_loop_text import loop_text
 from tutorlib.compile.c_loops import Job, Loop
 from tutorlib.compile.c_math import definitions
 from tutorlib.compile.c_products import PRODUCTS, product_text, sum_text
+from tutorlib.compile.c_vectors import TYPES
 from tutorlib.core.graph import Node
 
+# Matrix products may round once where they multiply and add, as BLAS does.
+_FUSED = ', optimize("fp-contract=fast")'
 _OF_OUR_OWN = "/* tl_exp_float and the like: see tutorlib/compile/c_math.py */\n"
 
 
@@ -91,7 +94,7 @@ class Program:
     def text(self) -> str:
         """As it is compiled."""
         body = "\n".join([*self._function_lines(False), *self._segment_lines(False)])
-        return f"{definitions(body)}\n{body}\n"
+        return f"{definitions(body)}{TYPES if 'tl_v' in body else ''}{body}\n"
 
     def commented(self) -> str:
         """For reading: each op is named where it is computed."""
@@ -104,7 +107,8 @@ class Program:
             called.update(piece.functions)
         yield from called.values()
         for name, piece in self._functions.values():
-            yield f"static __attribute__((noinline)) void {name}(void **a) {{"
+            is_product = piece.jobs[0].node.op.name in PRODUCTS
+            yield f"static __attribute__((noinline{_FUSED if is_product else ''})) void {name}(void **a) {{"
             last = None
             for line, node in piece.lines:
                 if comments and node is not None and node is not last:

@@ -18,7 +18,7 @@ from tutorlib.compile.buffers import SHAPE_ONLY
 from tutorlib.compile.c_calls import calls_of, entries
 from tutorlib.compile.c_compiler import CompileError, compiler, library
 from tutorlib.compile.c_loops import Job, Loop, is_elementwise, is_full_sum
-from tutorlib.compile.c_products import is_partial_sum, is_product
+from tutorlib.compile.c_products import FEW, MANY, is_partial_sum, is_product
 from tutorlib.compile.c_program import Piece, Program
 from tutorlib.core.graph import Symbol
 from tutorlib.core.source import mark, resolve
@@ -64,8 +64,8 @@ def _grouped(jobs: Sequence[Job]) -> Iterator[Loop | Job]:
         yield loop
 
 
-def _job(step: Step, operand: Callable[[Symbol], Any]) -> Job | None:
-    """A step as C sees it; None for one that C cannot compute as NumPy does."""
+def _job(step: Step, operand: Callable[[Symbol], Any], most: int) -> Job | None:
+    """A step as C sees it; None for one that C cannot compute as NumPy does, or a product of more multiplications."""
     node = step.node
     if len(step.outs) != 1:
         return None
@@ -75,7 +75,7 @@ def _job(step: Step, operand: Callable[[Symbol], Any]) -> Job | None:
     if not read or not all(isinstance(a, np.ndarray) and _can_be_walked(a) for a in arrays):
         return None
     job = Job(node, tuple(read), step.outs[0])
-    return job if any(fits(job) for fits in (is_elementwise, is_full_sum, is_product, is_partial_sum)) else None
+    return job if is_product(job, most) or any(f(job) for f in (is_elementwise, is_full_sum, is_partial_sum)) else None
 
 
 def _passes(step: Step) -> int:
@@ -114,7 +114,8 @@ class Segments:
         self._starts: dict[int, str] = {}  # the segments' names by position of their first step
         self._calls: dict[int, Callable[[], Any]] = {}
         self._taken: set[int] = set()  # positions of the steps inside of segments
-        jobs = {i: job for i, step in enumerate(steps) if (job := _job(step, operand)) is not None}
+        most = MANY if whole else FEW
+        jobs = {i: job for i, step in enumerate(steps) if (job := _job(step, operand, most)) is not None}
         found = list(self._segments(steps, jobs, direct, alone)) if len(jobs) <= _MOST_JOBS else []
         if not whole:
             found = [run for run in found if sum(_passes(steps[i]) for i in run) >= _FEWEST_CALLS]
