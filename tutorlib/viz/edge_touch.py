@@ -65,19 +65,26 @@ def label_places(
         boxes.add((x, y, x + w, y + h))
     if len(routes) <= FEW:
         for name, points in routes.items():
-            for x, y in _dots(points):
-                lines.add((x, y, x, y), name)
+            for rect in _lines(points):
+                lines.add(rect, name)
     found: dict[str, list[Any]] = {}
     wanted = [e for e in edges if e["id"] in routes and (_said(e) or "wrong" in e)]
     for edge in sorted(wanted, key=lambda e: "wrong" not in e):
         name, wrong = edge["id"], "wrong" in edge
         size = WRONG_SIZE if wrong else LABEL_SIZE
-        spots = list(_spots(routes[name], text_width(edge["label"], size), size))
-        free = [spot for spot in spots if not boxes.meets(spot[1])] or spots[: int(wrong)]
-        if free:
-            place, room = next((spot for spot in free if not lines.meets(spot[1], name)), free[0])
-            boxes.add(room)
-            found[name] = place
+        covered = crossed = None
+        for spot in _spots(routes[name], text_width(edge["label"], size), size):
+            if boxes.meets(spot[1]):
+                covered = covered or spot
+            elif lines.meets(spot[1], name):
+                crossed = crossed or spot
+            else:
+                crossed = spot
+                break
+        best = crossed or (covered if wrong else None)
+        if best is not None:
+            boxes.add(best[1])
+            found[name] = best[0]
     return found
 
 
@@ -121,13 +128,16 @@ def _spot(x: float, base: float, wide: float, size: float, anchor: str) -> tuple
     return [round(at, 1), round(base, 1), anchor], (x - 1, base - size * 0.8, x + wide + 1, base + size * 0.25)
 
 
-def _dots(points: Sequence[Point]) -> Iterator[tuple[float, float]]:
-    """Points along an edge as it is drawn, so near to each other that no label fits between them."""
-    for start, end in pairwise(points):
-        many = int(math.dist(start, end) / DOTS) + 1
+def _lines(points: Sequence[Point]) -> Iterator[Rect]:
+    """What an edge covers as it is drawn: straight stretches whole, an S as dots so near that no label fits between."""
+    for (ax, ay), (bx, by) in pairwise(points):
+        if abs(ax - bx) < 0.6 or abs(ay - by) < 0.6:
+            yield min(ax, bx), min(ay, by), max(ax, bx), max(ay, by)
+            continue
+        many = int(math.dist((ax, ay), (bx, by)) / DOTS) + 1
         for i in range(many):
-            x, y, _ = _on(start, end, (i + 0.5) / many)
-            yield x, y
+            x, y, _ = _on((ax, ay), (bx, by), (i + 0.5) / many)
+            yield x, y, x, y
 
 
 class _Blocked:

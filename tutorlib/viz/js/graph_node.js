@@ -8,7 +8,7 @@ const SMALL = 6;
 const NAME_SIZE = 13.5;
 const TYPE_SIZE = 11;
 const VALUE_SIZE = 12.5;
-// The size of a short name when the whole of a large graph is seen from afar; graph.css uses it too.
+// The size of a name when the whole of a large graph is seen from afar, where there is room.
 const FAR_SIZE = 25;
 const THUMB_WIDTH = 48;
 const THUMB_HEIGHT = 22;
@@ -60,8 +60,8 @@ export function drawNode(node, box, { id, place, hatch }) {
   const rows = h >= 66 ? [-21, -4, 17] : h >= 54 ? [-17, 0.5, 18] : h >= 40 ? [-8, 9, 0] : [0, 0, 0];
   const at = (row) => y + h / 2 + rows[row] + 4;
   const { letter, label } = faceName(node);
-  const fitsFar = label.length * FAR_SIZE * 0.62 < w;
-  const name = text(middle, at(0), NAME_SIZE, fitsFar ? "tl-name tl-short" : "tl-name");
+  const name = text(middle, at(0), NAME_SIZE, "tl-name");
+  name.style.setProperty("--far", `${Math.max(NAME_SIZE, Math.min(FAR_SIZE, w / (label.length * 0.62)))}px`);
   if (letter) name.append(s("tspan.tl-letter", { "font-size": TYPE_SIZE + 1 }, letter), " ");
   name.append(fitText(label, room - (letter ? (letter.length + 1) * NAME_SIZE * 0.6 : 0), NAME_SIZE));
   const type = node.type || [node.dtype, shapeText(node.shape)].filter(Boolean).join(" ");
