@@ -116,6 +116,10 @@ def test_the_library_refuses_what_it_would_get_wrong():
     f, d = np.ones((4, 4), np.float32), np.ones((4, 4))
     assert found.axpy(1.0, d, f) is None and found.axpy(1.0, f[::2], f[:2]) is None and found.axpy(1.0, f[0], f) is None
     assert found.gemm(1.0, d, f, f.copy()) is None and found.gemm(1.0, f[:, ::2], f[:2], f.copy()) is None
+    odd = np.zeros(65, np.uint8)[1:].view(np.float32).reshape(4, 4)
+    swapped = f.astype(f.dtype.newbyteorder())
+    assert found.axpy(1.0, odd, f) is None and found.gemm(1.0, odd, f, f.copy()) is None
+    assert found.axpy(1.0, swapped, swapped.copy()) is None
     assert found.gemm(1.0, f, f, f.T[:2]) is None and found.gemm(1.0, f[:, :0], f[:0], f.copy()) is None
 
 

@@ -41,7 +41,9 @@ class Blas:
     def gemm(self, a: float, left: np.ndarray, right: np.ndarray, to: np.ndarray) -> Call | None:
         """A call that does to += a · left @ right, for matrices that are contiguous or transposes of contiguous ones;
         else None."""
-        if not _lies_in_rows(to) or not all(m.dtype == to.dtype and m.ndim == 2 and m.size for m in (left, right)):
+        if not _lies_in_rows(to) or to.ndim != 2 or not all(map(_is_plain, (left, right))):
+            return None
+        if not all(m.dtype == to.dtype and m.ndim == 2 and m.size for m in (left, right)):
             return None
         (rows, inner), columns, whole = left.shape, right.shape[1], self._integer
         ways = [_way(m) for m in (left, right)]
@@ -75,7 +77,14 @@ class Blas:
 
 
 def _lies_in_rows(array: Any) -> bool:
-    return isinstance(array, np.ndarray) and array.flags.c_contiguous and array.dtype.name in _LETTERS
+    return _is_plain(array) and array.flags.c_contiguous
+
+
+def _is_plain(array: Any) -> bool:
+    """Whether BLAS knows the elements."""
+    return (
+        isinstance(array, np.ndarray) and array.dtype.name in _LETTERS and array.dtype.isnative and array.flags.aligned
+    )
 
 
 def _way(matrix: np.ndarray) -> tuple[int, int] | None:
