@@ -72,14 +72,21 @@ def _found(names: tuple[str, ...], path: str) -> Compiler | None:
         program = shutil.which(name, path=path)
         if program is None:
             continue
-        said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+        try:
+            said = subprocess.run(
+                [program, "--version"], capture_output=True, text=True, check=False, timeout=_PATIENCE
+            )
+        except (OSError, ValueError, subprocess.SubprocessError):
+            continue
         version = said.stdout.partition("\n")[0]
         for fast in (_FAST, ("-O2",)):
             for libraries in _LIBRARIES:
                 tried = Compiler((program, *_ALWAYS, *fast), libraries, version)
                 with contextlib.suppress(OSError, CompileError), tempfile.TemporaryDirectory() as folder:
-                    _compile(tried, "double tl_probe(double x) { return exp(x); }", Path(folder) / "probe.so")
-                    return tried
+                    probe = Path(folder) / "probe.so"
+                    _compile(tried, "double tl_probe(double x) { return exp(x); }", probe)
+                    if probe.stat().st_size:
+                        return tried
     return None
 
 
@@ -118,10 +125,13 @@ def _processor() -> str:
 
 
 def _compile(with_: Compiler, text: str, target: Path) -> None:
-    said = subprocess.run(
-        [*with_.command, "-x", "c", "-", "-o", str(target), *with_.libraries],
-        input=_PREAMBLE + text, capture_output=True, text=True, check=False, timeout=_PATIENCE,
-    )  # fmt: skip
+    try:
+        said = subprocess.run(
+            [*with_.command, "-x", "c", "-", "-o", str(target), *with_.libraries],
+            input=_PREAMBLE + text, capture_output=True, text=True, check=False, timeout=_PATIENCE,
+        )  # fmt: skip
+    except (ValueError, subprocess.SubprocessError) as error:
+        raise CompileError(f"the C compiler gave no answer: {error}", fix='leave mode="c" out') from error
     if said.returncode:
         raise CompileError(f"the C compiler refused its text: {said.stderr.strip()[:400]}", fix='leave mode="c" out')
 
