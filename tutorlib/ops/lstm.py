@@ -103,29 +103,28 @@ def _lstm_back_forward(
     back = xp.empty((T, 5, H, B), dtype) if out is None else out
     W = gates_inside(xp, Wh, _INSIDE, dtype)
     one = xp.asarray(1, dtype)
-    product, add, subtract, multiply, square_of = xp.dot, xp.add, xp.subtract, xp.multiply, xp.square
-    slope, v = xp.empty((4 * H, B), dtype), xp.empty((H, B), dtype)
-    of_sigmoids, of_tanh = slope[: 3 * H], slope[3 * H :]
+    product, add, subtract, multiply = xp.dot, xp.add, xp.subtract, xp.multiply
+    rest, v, w = xp.empty((3 * H, B), dtype), xp.empty((H, B), dtype), xp.empty((H, B), dtype)
     dh, dc = xp.zeros((H, B), dtype), g[T + 1]
-    parts = [kept.gates, kept.gates[:, : 3 * H], *kept.by_gate, kept.c, kept.tanh_c, g[1:]]
-    parts += [back.reshape(T, 5 * H, B)[:, : 4 * H], *(back[:, k] for k in range(5))]
+    flat = back.reshape(T, 5 * H, B)
+    parts = [kept.gates[:, : 3 * H], *kept.by_gate, kept.c, kept.tanh_c, g[1:]]
+    parts += [flat[:, : 4 * H], flat[:, : 3 * H], *(back[:, k] for k in range(5))]
     steps = along_steps(T, *parts, backwards=True)
-    for a, sigmoids, i, f, o, u, c, tanh_c, given, d, of_i, of_f, of_o, of_u, of_c in steps:
-        square_of(a, slope)  # s − s² for the sigmoids, 1 − u² for the tanh
-        subtract(sigmoids, of_sigmoids, of_sigmoids)
-        subtract(one, of_tanh, of_tanh)
+    for sigmoids, i, f, o, u, c, tanh_c, given, d, of_sigmoids, of_i, of_f, of_o, of_u, of_c in steps:
         add(dh, given, dh)
-        square_of(tanh_c, v)
-        subtract(one, v, v)
-        multiply(v, o, v)
-        multiply(v, dh, v)
+        multiply(dh, o, v)
+        multiply(v, tanh_c, of_o)
+        multiply(of_o, tanh_c, w)
+        subtract(v, w, v)  # through tanh: p (1 − tanh²) as p − p tanh tanh
         add(v, dc, v)  # the cotangent of c
-        multiply(v, u, of_i)
-        multiply(v, c, of_f)
-        multiply(dh, tanh_c, of_o)
-        multiply(v, i, of_u)
-        multiply(d, slope, d)
         multiply(v, f, of_c)
+        multiply(of_c, c, of_f)
+        multiply(v, i, of_u)
+        multiply(of_u, u, of_i)
+        multiply(of_i, u, w)
+        subtract(of_u, w, of_u)
+        subtract(one, sigmoids, rest)
+        multiply(of_sigmoids, rest, of_sigmoids)
         dc = of_c
         product(W, d, dh)
     return back
