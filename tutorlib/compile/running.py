@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tutorlib.compile.bound import COPYTO, DOT, Bound, Call, alike
+from tutorlib.compile.bound import COPYTO, DOT, Bound, Call, alike, empty
 from tutorlib.compile.quick import Bindings
 from tutorlib.compile.scalars import Numbers
 from tutorlib.compile.tiles import Tiles
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from tutorlib.compile.c_segments import Segments
 
 _INFINITY = float("inf")
+# An input that was another array so often is copied if it has so many bytes at most: to bind calls again costs more.
+OFTEN, COPY_AT_MOST = 3, 1 << 22
 
 
 class Step:
@@ -56,6 +58,7 @@ class Running:
     _numbers: dict[int, Numbers]
     _copied_inputs: list[tuple[int, np.ndarray]]
     _bound_inputs: list[tuple[int, Symbol]]
+    _others: dict[int, int]  # by number of an input: how often it was another array
     _bound_shared: list[tuple[int, Storage, bool]]
     _own: list[tuple[Shared, np.ndarray]]
     _moved: dict[int, Shared]
@@ -163,11 +166,22 @@ class Running:
                 variable.storage.value = place
             elif variable.storage.lent:
                 return False
-        for i, var in self._bound_inputs:
+        for i, var in tuple(self._bound_inputs):
             array = arrays[i]
             if array is not self.array[id(var)]:
-                changed[id(var)] = array if array.flags.c_contiguous else np.ascontiguousarray(array)
+                changed[id(var)] = self._taken(i, var, array)
         return not changed or self._rebind(changed)
+
+    def _taken(self, i: int, var: Symbol, array: np.ndarray) -> np.ndarray:
+        """What stands for an input that is another array than before: that array, or where there is another one again
+        and again, a buffer to copy it into."""
+        self._others[i] = self._others.get(i, 0) + 1
+        if self._others[i] < OFTEN or array.nbytes > COPY_AT_MOST:
+            return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+        buffer = empty(array.shape, array.dtype)
+        self._bound_inputs.remove((i, var))
+        self._copied_inputs.append((i, buffer))
+        return buffer
 
     def _rebind(self, changed: Mapping[int, np.ndarray]) -> bool:
         if not all(alike(array, self.array[key]) for key, array in changed.items()):

@@ -137,7 +137,7 @@ class Schedule(Running):
 
     def _place_leaves(self, nodes: Sequence[Node], likes: Mapping[int, Like]) -> None:
         updated = {id(s) for s, _ in self.updates}
-        self._copied_inputs, self._bound_inputs = [], []
+        self._copied_inputs, self._bound_inputs, self._others = [], [], {}
         for i, var in enumerate(self.inputs):
             buffer = self.array[id(var)] = empty(*likes[id(var)])
             if buffer.nbytes < COPY_BYTES:
