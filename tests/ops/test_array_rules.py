@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tutorlib as tl
+from tutorlib.core.array_walk import NotANumber, check
 from tutorlib.ops.define import TABLE
 
 UNARY = {
@@ -134,3 +135,13 @@ def test_gradients_written_over_large_arrays_are_those_of_the_general_rules():
     cost().backward()
     for leaf, expected in zip((x, y), tl.grad(cost(), [x, y], create_graph=False), strict=True):
         np.testing.assert_allclose(leaf.grad.numpy(), expected.numpy(), rtol=2e-4, atol=1e-10)
+
+
+@pytest.mark.parametrize("axes", [(0, 1, 2), (2, 0, 1), (2, 1, 0)])
+def test_a_nan_is_found_in_any_order_of_memory(axes):
+    g = np.zeros((2, 3, 4)).transpose(axes)
+    check(g)
+    check(g[:, ::2])
+    g[1, 1, 1] = np.nan
+    with pytest.raises(NotANumber):
+        check(g)

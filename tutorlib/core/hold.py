@@ -36,7 +36,7 @@ def hold(node: Any, arrays: list[np.ndarray]) -> None:
     for array in arrays:
         for one in _own_arrays(array):
             if one.flags.writeable:
-                one.flags.writeable = False
+                one.setflags(write=False)
                 _needed[id(one)] = 1
             elif id(one) in _needed:
                 _needed[id(one)] += 1
@@ -67,7 +67,7 @@ def _give_back(array: np.ndarray) -> None:
         return
     # NumPy refuses when the learner has made the viewed array read-only meanwhile; then the view stays so too.
     with suppress(ValueError):
-        array.flags.writeable = True
+        array.setflags(write=True)
     for view in _waiting.pop(id(array), ()):
         if id(view) not in _needed:
             _give_back(view)

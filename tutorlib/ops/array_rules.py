@@ -162,9 +162,7 @@ def _conv_weights(g: Any, node: Any) -> Any:
 
 
 def _max_pool(g: Any, node: Any) -> Any:
-    check(
-        g
-    )  # the general rule drops a NaN that is not of the largest element: none may come here that it would not see
+    check(g)  # from here on a NaN may be dropped, and so not be found at a leaf
     return TABLE["max_pool_spread"].on_numpy(g, node.left_array, node._data, **node.attrs)
 
 

@@ -19,6 +19,7 @@ from tutorlib.ops.shape import expand_dims
 from tutorlib.ops.sums import row_sums
 
 _maximum: Any = np.maximum.reduce
+_UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 # ---- labels ----
 
@@ -28,7 +29,7 @@ def _check_labels(xp: Any, labels: Any, classes: int, op: str) -> None:
     if xp is not np or not labels.size or labels.dtype.kind not in "iu":
         return
     # Seen as numbers without sign, negative ones are the largest: one look for both ends.
-    if np.maximum.reduce(labels.view(f"u{labels.itemsize}"), None) >= classes:
+    if _maximum(labels.view(_UNSIGNED[labels.itemsize]), None) >= classes:
         low, high = labels.min(), labels.max()
         raise OutOfBoundsError(
             f"label {low if low < 0 else high} is not one of the {classes} classes 0 … {classes - 1}",

@@ -42,7 +42,7 @@ def _reduced(loss: Any, reduction: str, op: str, weight: Any = None) -> Any:
 
 
 def _value(x: Any) -> Any:
-    return np.asarray(x) if isinstance(x, list | tuple) else x
+    return np.asarray(x) if type(x) in (list, tuple) else x
 
 
 def _pair(prediction: Any, target: Any, op: str) -> tuple[Any, Any]:
@@ -94,6 +94,8 @@ def cross_entropy(
         counted = ne(target, ignore_index)
         target = where(counted, target, 0)
     loss = of_several(entropy_of_labels, (logits, target), {"axis": axis})
+    if reduction == "mean" and weight is None and counted is None:
+        return OPS.mean(loss)
     return _weighed(loss, target, counted, weight, reduction, "cross_entropy")
 
 
