@@ -27,7 +27,6 @@ from tutorlib.core.recorded import (
     LEFT,
     LEFT_FITTED,
     POURED,
-    RIGHT,
     SEVERAL,
     TWICE,
 )
@@ -236,7 +235,7 @@ def walk_arrays(order: Iterable[Tensor], leaves: dict[Tensor, Any], remember: bo
                 grad = rule(g, node)
             if grad is None:
                 continue
-        if RIGHT < route != TWICE:
+        if route > TWICE:
             # As many bytes on as many axes: what was stretched has more, and so has a wider dtype.
             value = node.left_array if route == LEFT_FITTED else node.right_array
             size = grad.nbytes
@@ -255,6 +254,7 @@ def _pour(g: Any, node: Tensor, leaves: dict[Tensor, Any], owned: set[Tensor], u
     """Add what an op that pours sends to its first input, in an array of the walk's own."""
     var = node.left[0] if node.right is SEVERAL else node.left
     sofar = leaves[var] if var.op is None else var.cotangent
+    untouched = sofar is None
     if var not in owned:
         value = node.left_array[0] if node.right is SEVERAL else node.left_array
         sofar = np.zeros(value.shape, value.dtype) if sofar is None else np.array(sofar)
@@ -264,7 +264,7 @@ def _pour(g: Any, node: Tensor, leaves: dict[Tensor, Any], owned: set[Tensor], u
             unsure.add(var)
         else:
             var.cotangent = sofar
-    node.op.pour(g, node, sofar)  # type: ignore[misc, union-attr]
+    node.op.pour(g, node, sofar, untouched)  # type: ignore[misc, union-attr]
 
 
 def _general(node: Tensor, g: Any) -> list[tuple[Tensor, Any]]:

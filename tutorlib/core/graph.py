@@ -37,7 +37,8 @@ class Op:
 
     Where speed counts, ``on_arrays`` holds the rules of ``vjp`` once more for NumPy arrays alone: a tuple of
     ``(g, node) -> cotangent`` or PASS, see ``array_walk``. They need not keep 0 · inf from being NaN. With an empty
-    tuple goes ``pour(g, node, total)``: it adds the cotangent of the first input, which alone gets one, to ``total``.
+    tuple goes ``pour(g, node, total, untouched)``: it adds the cotangent of the first input, which alone gets one, to
+    ``total``, whose elements are still all 0 if ``untouched``.
     ``keeping(*arrays, **attrs) -> (result, kept)`` is the forward computation on NumPy arrays that also returns what
     such a rule can use again: it finds it as ``node.kept``, or None where the result came another way.
     """
@@ -69,7 +70,7 @@ class Op:
         self.to_right: Any = None
         # The rule where both operands are one tensor, if there is a quicker one than both rules in turn.
         self.to_both: Any = None
-        self.pour: Callable[[Any, Any, Any], None] | None = None
+        self.pour: Callable[[Any, Any, Any, bool], None] | None = None
         self.keeping: Callable[..., tuple[Any, Any]] | None = None
         # Whether its rules on arrays give NaN exactly where those of ``vjp`` do: neither guards 0 · inf.
         self.guards_nothing = False

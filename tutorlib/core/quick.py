@@ -94,16 +94,12 @@ def binary(op: Op, compute: Callable[[Any, Any], Any] | None = None, general: An
                         route = LEFT_FITTED
                     else:
                         route = BOTH_FITTED if x is not y or op.to_both is None else TWICE
-                elif y.requires_grad:
-                    route = RIGHT_FITTED
                 else:
-                    route = NOWHERE
-                in_graph = route or x.op is not None or y.op is not None
+                    route = RIGHT_FITTED if y.requires_grad else NOWHERE
             elif kind is float or kind is int:
                 b = constant(y, a.dtype) if numbers else y
                 data = _quietly(function, a, b)
                 route = LEFT if x.requires_grad else NOWHERE
-                in_graph = route or x.op is not None
             else:
                 return general(x, y)
         except Exception:
@@ -112,12 +108,12 @@ def binary(op: Op, compute: Callable[[Any, Any], Any] | None = None, general: An
             if kind is Tensor and type(b) is not _ndarray:
                 return general(x, y)
             data = _array(data)
-        if not in_graph or not recording:
+        if not recording or (not route and x.op is None and (kind is not Tensor or y.op is None)):
             return unrecorded(data)
         # The lines of dispatch.record, but for what is known here.
         result = _new(Tensor)
         result._data = data
-        result.requires_grad = route is not NOWHERE
+        result.requires_grad = route > 0
         result.op = op
         result.left = x
         result.right = y
@@ -210,18 +206,15 @@ def unary(op: Op) -> Callable[[Any], Any]:
     return call
 
 
-def of_one(op: Op, x: Any, attrs: dict[str, Any], compute: Callable[..., Any] | None = None) -> Any:
-    """``op(x, **attrs)`` for an op of one operand, from a function that a learner calls.
-
-    ``compute`` does the same on NumPy arrays, with the attributes in order, and no arithmetic that NumPy would warn of.
-    """
+def of_one(op: Op, x: Any, attrs: dict[str, Any]) -> Any:
+    """``op(x, **attrs)`` for an op of one operand, from a function that a learner calls."""
     if type(x) is not Tensor or (unusual and (observers or not building.now.simple)):
         return apply(op, x, **attrs)
     a = x._data
     if type(a) is not _ndarray:
         return apply(op, x, **attrs)
     try:
-        data = _quietly(op.on_numpy, a, **attrs) if compute is None else compute(a, *attrs.values())
+        data = _quietly(op.on_numpy, a, **attrs)
     except Exception:
         return apply(op, x, **attrs)
     if type(data) is not _ndarray:
@@ -232,6 +225,32 @@ def of_one(op: Op, x: Any, attrs: dict[str, Any], compute: Callable[..., Any] | 
     needs = needs and op.vjp is not None and data.dtype.kind == "f"
     route = NOWHERE if not needs else LEFT if op.to_left is not None else POURED if op.pour is not None else GENERAL
     return node_of(op, x, None, a, None, route, attrs, data, needs, FORWARD, 3)
+
+
+def indexing(
+    op: Op, plain: Callable[[Any, int], bool], general: Callable[[Any, Any], Any]
+) -> Callable[[Any, Any], Any]:
+    """The method for ``tensor[index]``: where ``plain(index, ndim)``, an index as it is; ``general`` does the others."""
+
+    def method(x: Any, index: Any) -> Any:
+        if type(x) is not Tensor or (unusual and (observers or not building.now.simple)):
+            return general(x, index)
+        a = x._data
+        if type(a) is not _ndarray or not plain(index, a.ndim):
+            return general(x, index)
+        try:
+            data = a[index]
+        except Exception:
+            return general(x, index)
+        if type(data) is not _ndarray:
+            data = _array(data)
+        needs = x.requires_grad
+        if (not needs and x.op is None) or (unusual and not building.now.recording):
+            return unrecorded(data)
+        attrs = {"index": index if type(index) is tuple else (index,)}
+        return node_of(op, x, None, a, None, POURED if needs else NOWHERE, attrs, data, needs, FORWARD, 2)
+
+    return method
 
 
 def of_several(op: Op, operands: tuple[Any, ...], attrs: dict[str, Any]) -> Any:

@@ -166,9 +166,12 @@ def _max_pool(g: Any, node: Any) -> Any:
     return TABLE["max_pool_spread"].on_numpy(g, node.left_array, node._data, **node.attrs)
 
 
-def _pour_getitem(g: Any, node: Any, total: Any) -> None:
+def _pour_getitem(g: Any, node: Any, total: Any, untouched: bool) -> None:
     index = node.attrs["index"]
     if node.right is None:
+        if untouched:
+            total[index] = g
+            return
         part = total[index]
         if type(part) is _ndarray:
             _add(part, g, part)

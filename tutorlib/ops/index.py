@@ -5,7 +5,6 @@ A slice may go between symbols: its bounds are operands then, and the result's l
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,7 @@ from tutorlib.core.backend import device_of, is_array, put, to_host
 from tutorlib.core.errors import DTypeError, OutOfBoundsError, ShapeError
 from tutorlib.core.graph import Op, Symbol, Var
 from tutorlib.core.operators import OPS
-from tutorlib.core.quick import method, of_one
-from tutorlib.core.tensor import Tensor
+from tutorlib.core.quick import indexing, method, of_one
 from tutorlib.ops.define import normalized_axes, public, register
 from tutorlib.ops.reduce import count
 from tutorlib.ops.shape import flatten, ndim, shape_of
@@ -294,13 +292,11 @@ def getitem(x: Any, index: Any) -> Any:
     >>> tl.tensor([[1, 2], [3, 4]])[:, 1]
     tensor([2, 4])
     """
-    if type(x) is Tensor and _is_plain(index, x._data.ndim):
-        return of_one(_getitem, x, {"index": index if type(index) is tuple else (index,)}, operator.getitem)
     template, arrays = split_index(x, index)
     return _getitem(x, *arrays, index=template) if arrays else of_one(_getitem, x, {"index": template})
 
 
-method(getitem, "__getitem__")
+method(indexing(_getitem, _is_plain, getitem), "__getitem__")
 
 
 @public
