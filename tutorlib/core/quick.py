@@ -230,7 +230,7 @@ def of_one(op: Op, x: Any, attrs: dict[str, Any]) -> Any:
 def indexing(
     op: Op, plain: Callable[[Any, int], bool], general: Callable[[Any, Any], Any]
 ) -> Callable[[Any, Any], Any]:
-    """The method for ``tensor[index]``: where ``plain(index, ndim)``, an index as it is; ``general`` does the others."""
+    """The method for ``tensor[index]``: where ``plain(index, ndim)``, NumPy's own; ``general`` does others."""
 
     def method(x: Any, index: Any) -> Any:
         if type(x) is not Tensor or (unusual and (observers or not building.now.simple)):

@@ -16,8 +16,8 @@ from tutorlib.core.source import Mark, SourceLine
 SEVERAL: Any = object()
 # ``route``: where a cotangent of this result goes, see ``array_walk``. Nowhere; to the left or the right input alone by
 # its rule on arrays; to an input that is left and right; to the right or the left, fitted to it after its rule; to both
-# inputs, or all, fitted; poured into the first input's; or wherever the op's general rules say. (The odd ones below BOTH_FITTED go
-# left.)
+# inputs, or all, fitted; poured into the first input's; or wherever the op's general rules say. (The odd ones below
+# BOTH_FITTED go left.)
 NOWHERE, LEFT, RIGHT, TWICE, RIGHT_FITTED, LEFT_FITTED, BOTH_FITTED, ALL_FITTED, POURED, GENERAL = range(10)
 
 
