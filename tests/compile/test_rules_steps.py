@@ -99,6 +99,14 @@ def test_gradients_of_the_weights_of_all_steps_are_one_product_each(steps, axis)
     assert_equal([x, W, V, b, h0], *gradients)
 
 
+@pytest.mark.parametrize(("rows", "products"), [(4, 1), (50, 4)])
+def test_inputs_are_joined_only_where_copying_them_is_cheaper_than_adding_products(rows, products):
+    xs, V = [tl.symbol(f"x{k}", (rows, D)) for k in range(4)], tl.symbol("V", (D, G))
+    slope = tl.grad(sum(tl.sum(tl.tanh(x @ V)) for x in xs), V)
+    assert ops(slope).count("matmul") == 4 + products
+    assert_equal([*xs, V], slope)
+
+
 def test_the_slope_of_a_sigmoid_costs_no_second_sigmoid_and_one_minus_it_stays_exact():
     x = tl.symbol("x", (None,), "float32")
     slope = tl.grad(tl.sum(tl.sigmoid(x)), x)

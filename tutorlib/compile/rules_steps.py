@@ -217,6 +217,9 @@ def sum_over_steps(node: Node) -> Any:
         if key is not None and term.dtype == node.outputs[0].dtype:
             groups.setdefault(key, []).append(i)
     for group in groups.values():
+        dear = [i for i in group if _is_dear(terms[i])]
+        if len(dear) > 1:  # one may be the state before the first step
+            group = [i for i in group if i not in dear]
         if len(group) < SEVERAL:
             continue
         chosen = [terms[i].node for i in group]
@@ -248,6 +251,16 @@ def _kind(term: Symbol) -> Any:
         return None
     widths = turned.inputs[0].shape[1], b.shape[1]
     return ("product", *widths) if None not in widths and a.dtype == b.dtype == term.dtype else None
+
+
+def _is_dear(term: Symbol) -> bool:
+    """Whether joining what a product is made of, being given from outside, costs more than adding up the product."""
+    node = made_by(term, "matmul")
+    turned = made_by(node.inputs[0], "transpose") if node is not None else None
+    if node is None or turned is None or turned.inputs[0].node is not None:
+        return False
+    rows, columns = turned.inputs[0].shape[0], node.inputs[1].shape[1]
+    return rows is None or columns is None or rows > columns
 
 
 def _few(rows: Symbol) -> bool:
