@@ -16,6 +16,7 @@ import numpy as np
 from tutorlib.compile.c_loop_text import loop_text
 from tutorlib.compile.c_loops import Job, Loop
 from tutorlib.compile.c_math import definitions
+from tutorlib.compile.c_pools import POOLS, pool_text
 from tutorlib.compile.c_products import PRODUCTS, product_text, sum_text
 from tutorlib.compile.c_vectors import TYPES
 from tutorlib.core.graph import Node
@@ -57,7 +58,8 @@ class Piece:
             inside = {id(job.node) for job in part.jobs}
             lines, functions = loop_text(part, lambda key: is_read_elsewhere(key, inside), slots)
             return cls(lines, part.jobs, slots, functions)
-        write = product_text if part.node.op.name in PRODUCTS else sum_text
+        name = part.node.op.name
+        write = product_text if name in PRODUCTS else pool_text if name in POOLS else sum_text
         return cls([(line, part.node) for line in write(part, slots)], [part], slots, {})
 
 

@@ -18,6 +18,7 @@ from tutorlib.compile.buffers import SHAPE_ONLY
 from tutorlib.compile.c_calls import calls_of, entries
 from tutorlib.compile.c_compiler import CompileError, compiler, library
 from tutorlib.compile.c_loops import Job, Loop, is_elementwise, is_full_sum
+from tutorlib.compile.c_pools import POOLS, is_pool
 from tutorlib.compile.c_products import FEW, MANY, is_partial_sum, is_product
 from tutorlib.compile.c_program import Piece, Program
 from tutorlib.core.graph import Symbol
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 # A segment of fewer calls gains less than the call of C costs, unless NumPy takes several passes for the one.
 _FEWEST_CALLS = 2
-_OF_SEVERAL_PASSES = frozenset({"where", "softplus", "sigmoid"})
+_OF_SEVERAL_PASSES = frozenset({"where", "softplus", "sigmoid"}) | POOLS
 # Compilers take more than proportionally long over long loops, and nobody waits for a hundred thousand lines.
 _JOBS_A_LOOP, _MOST_JOBS = 120, 3000
 
@@ -75,7 +76,11 @@ def _job(step: Step, operand: Callable[[Symbol], Any], most: int) -> Job | None:
     if not read or not all(isinstance(a, np.ndarray) and _can_be_walked(a) for a in arrays):
         return None
     job = Job(node, tuple(read), step.outs[0])
-    return job if is_product(job, most) or any(f(job) for f in (is_elementwise, is_full_sum, is_partial_sum)) else None
+    return (
+        job
+        if is_product(job, most) or any(f(job) for f in (is_elementwise, is_full_sum, is_partial_sum, is_pool))
+        else None
+    )
 
 
 def _passes(step: Step) -> int:

@@ -35,7 +35,7 @@ relu: Op = elementwise(
     "relu",
     (lambda g, out, x: where(gt(x, 0), g, 0.0),),
     forward=_relu,
-    c="({0} > 0 || {0} != {0} ? {0} : 0)",
+    c="({0} <= 0 ? 0 : {0})",
     doc="max(x, 0); slope 0 at 0.",
 )
 softplus: Op = elementwise(

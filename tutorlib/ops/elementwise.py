@@ -303,14 +303,14 @@ maximum: Op = elementwise(
     "maximum",
     (lambda g, out, x, y: _shared_tie(g, gt(x, y), eq(x, y)), lambda g, out, x, y: _shared_tie(g, gt(y, x), eq(x, y))),
     ufunc="maximum",
-    c="({0} > {1} || {0} != {0} ? {0} : {1})",
+    c="({1} >= {0} || {1} != {1} ? {1} : {0})",
     doc="The larger of x and y; where they are equal each gets half the gradient.",
 )
 minimum: Op = elementwise(
     "minimum",
     (lambda g, out, x, y: _shared_tie(g, lt(x, y), eq(x, y)), lambda g, out, x, y: _shared_tie(g, lt(y, x), eq(x, y))),
     ufunc="minimum",
-    c="({0} < {1} || {0} != {0} ? {0} : {1})",
+    c="({1} <= {0} || {1} != {1} ? {1} : {0})",
     doc="The smaller of x and y; where they are equal each gets half the gradient.",
 )
 _clip: Op = elementwise(
@@ -321,7 +321,7 @@ _clip: Op = elementwise(
         lambda g, out, x, low, high: where(logical_or(gt(x, high), gt(low, high)), g, 0.0),
     ),
     forward=lambda xp, x, low, high: xp.minimum(xp.maximum(x, low), high),
-    c="({2} != {2} || {2} < ({0} > {1} || {0} != {0} ? {0} : {1}) ? {2} : ({0} > {1} || {0} != {0} ? {0} : {1}))",
+    c="({2} != {2} || {2} <= ({1} >= {0} || {1} != {1} ? {1} : {0}) ? {2} : ({1} >= {0} || {1} != {1} ? {1} : {0}))",
     doc="x limited to low … high.",
 )
 
