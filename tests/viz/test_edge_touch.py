@@ -55,6 +55,13 @@ def test_a_shape_keeps_clear_of_another_edge():
     assert label_places([edge("e")], routes, [])["e"][2] == "end"
 
 
+def test_a_shape_does_not_stand_on_a_corner_of_its_own_edge():
+    """80 px up, then to the right under a node: 2 px below the corner only the outer side is free."""
+    route, node = [[50, 100], [50, 20], [270, 20]], [0, 0, 400, 14]
+    places = label_places([edge("e")], {"e": route, "low": [[40, 40], [60, 100]]}, [node])
+    assert places["e"][2] == "end" and places["e"][1] < 30
+
+
 def test_scalars_and_saved_values_get_no_shape():
     edges = [edge("e", "()"), edge("s", kind="saved"), edge("u", kind="update")]
     assert label_places(edges, {name: [[0, 0], [0, 100]] for name in "esu"}, []) == {}

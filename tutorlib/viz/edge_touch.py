@@ -66,7 +66,8 @@ def label_places(
     if len(routes) <= FEW:
         for name, points in routes.items():
             for rect in _lines(points):
-                lines.add(rect, name)
+                # Beside its own S a label stands close; at a corner it would stand on its own edge.
+                lines.add(rect, "" if rect[:2] != rect[2:] else name)
     found: dict[str, list[Any]] = {}
     wanted = [e for e in edges if e["id"] in routes and (_said(e) or "wrong" in e)]
     for edge in sorted(wanted, key=lambda e: "wrong" not in e):

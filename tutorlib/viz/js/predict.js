@@ -21,7 +21,7 @@ export function predictor({ model, index, t, sync, go, leave }) {
   index.spec = { ...index.spec, values: { ...index.spec.values, "?": QUESTION } };
   const values = index.spec.values;
 
-  const field = h("input", { type: "text", class: "tl-guess", autocomplete: "off", spellcheck: "false", placeholder: t("ui_predict_example") });
+  const field = h("input", { type: "text", class: "tl-guess", autocomplete: "off", spellcheck: "false" });
   const question = h("span.tl-question");
   const say = h("p.tl-verdict", { role: "status", "aria-live": "polite" });
   const word = (id, onclick) => h("button", { type: "button", class: "tl-word", onclick }, t(id));
@@ -76,6 +76,7 @@ export function predictor({ model, index, t, sync, go, leave }) {
       const node = index.nodes.get(eventAt(index, at).node);
       const large = !asks(at).numbers;
       put(question, t(large ? "ui_predict_ask_shape" : "ui_predict_ask", { name: node.name || node.label }));
+      field.placeholder = large ? "(2, 3)" : t("ui_predict_example");
       if (moved) field.value = "";
       if (moved) put(say);
     } else if (moved) {
