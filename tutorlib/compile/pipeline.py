@@ -12,6 +12,7 @@ from tutorlib.compile import (
     rules_matmul,
     rules_passes,
     rules_stable,
+    rules_stable_gradients,
     rules_steps,
 )
 from tutorlib.compile.graph_state import GraphState
@@ -27,6 +28,7 @@ from tutorlib.core.toposort import toposort
 RULE_MODULES = (
     rules_basic,
     rules_stable,
+    rules_stable_gradients,
     rules_fold,
     rules_algebra,
     rules_steps,

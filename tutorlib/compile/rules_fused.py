@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from tutorlib.compile.matching import is_scalar, made_by
-from tutorlib.compile.rule_table import rule
+from tutorlib.compile.rule_table import Near, rule
 from tutorlib.core.graph import Node, Symbol
 from tutorlib.core.operators import OPS
 from tutorlib.ops.define import TABLE, normalized_axes
@@ -23,6 +23,8 @@ def product_and_bias(node: Node) -> Any:
         x, W = inner.inputs
         if W.ndim == 2 and x.ndim > 1 and W.shape[1] is not None and W.shape[1] == b.shape[0]:
             return OPS.linear(x, W, b)
+        if W.ndim == 2 and x.ndim > 1 and (W.shape[1] is None or b.shape[0] is None):
+            return Near("it is not known that b has one number for each column of W: give their shapes")
     return None
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 from tutorlib.compile.matching import is_scalar, keeps, made_by, nonpositive, scalar_value, users
-from tutorlib.compile.rule_table import rule
+from tutorlib.compile.rule_table import Near, rule
 from tutorlib.compile.rules_factors import scaled_by
 from tutorlib.core.graph import Node, Symbol
 from tutorlib.core.operators import OPS
-from tutorlib.core.walk import shape_source
+from tutorlib.ops.define import normalized_axes
 
 
-def _one_plus(var: Any) -> Symbol | None:
+def one_plus(var: Any) -> Symbol | None:
     """y, when ``var`` is 1 + y."""
     node = made_by(var, "add")
     if node is None:
@@ -26,7 +26,7 @@ def _one_plus(var: Any) -> Symbol | None:
     return x if is_scalar(y, 1) and keeps(x, node) else None
 
 
-def _exp_of(var: Any) -> Symbol | None:
+def exp_of(var: Any) -> Symbol | None:
     """x, in the dtype of eˣ, when ``var`` is eˣ."""
     node = made_by(var, "exp")
     if node is None:
@@ -35,7 +35,7 @@ def _exp_of(var: Any) -> Symbol | None:
     return x if x.dtype == var.dtype else OPS.cast(x, var.dtype)
 
 
-def _sigmoid_of(var: Any) -> Symbol | None:
+def sigmoid_of(var: Any) -> Symbol | None:
     """x, a floating-point one, when ``var`` is sigmoid(x)."""
     node = made_by(var, "sigmoid")
     return node.inputs[0] if node is not None and node.inputs[0].dtype == var.dtype else None
@@ -43,26 +43,26 @@ def _sigmoid_of(var: Any) -> Symbol | None:
 
 @rule("log", tier="stable", says="log(1 + eˣ) = softplus(x)", of=("add",))
 def log_of_one_plus_exp(node: Node) -> Any:
-    x = _exp_of(_one_plus(node.inputs[0]))
+    x = exp_of(one_plus(node.inputs[0]))
     return OPS.softplus(x) if x is not None and not nonpositive(x) else None
 
 
 @rule("log1p", tier="stable", says="log1p(eˣ) = softplus(x)", of=("exp",))
 def log1p_of_exp(node: Node) -> Any:
-    x = _exp_of(node.inputs[0])
+    x = exp_of(node.inputs[0])
     return OPS.softplus(x) if x is not None and not nonpositive(x) else None
 
 
 @rule("log", tier="stable", says="log(1 + x) = log1p(x)", of=("add",))
 def log_of_one_plus(node: Node) -> Any:
-    x = _one_plus(node.inputs[0])
+    x = one_plus(node.inputs[0])
     return OPS.log1p(x) if x is not None else None
 
 
 @rule("sub", tier="stable", says="eˣ − 1 = expm1(x)", of=("exp", "number same"))
 def exp_minus_one(node: Node) -> Any:
     e, one = node.inputs
-    x = _exp_of(e)
+    x = exp_of(e)
     return OPS.expm1(x) if x is not None and is_scalar(one, 1) and keeps(e, node) else None
 
 
@@ -70,11 +70,18 @@ def exp_minus_one(node: Node) -> Any:
     "log",
     tier="stable",
     says="log(softmax(x)) = log_softmax(x), through reshape and transpose too",
-    of=("softmax reshape reshape_like transpose expand_dims squeeze getitem",),
+    of=("softmax reshape reshape_like transpose expand_dims squeeze getitem add",),
 )
 def log_of_softmax(node: Node) -> Any:
     passed: list[Node] = []
     var = node.inputs[0]
+    if (added := made_by(var, "add")) is not None:
+        near = any(made_by(v, "softmax") is not None for v in added.inputs)
+        return (
+            Near("something is added to the softmax; the logarithm of a softmax alone needs no such help")
+            if near
+            else None
+        )
     while (
         view := made_by(var, "reshape", "reshape_like", "transpose", "expand_dims", "squeeze", "getitem")
     ) is not None:
@@ -94,7 +101,7 @@ def one_over_one_plus_exp(node: Node) -> Any:
     if node.op.name == "div" and not is_scalar(node.inputs[0], 1):
         return None
     below = node.inputs[-1]
-    x = _exp_of(_one_plus(below))
+    x = exp_of(one_plus(below))
     if x is None or not keeps(below, node):
         return None
     inner = made_by(x, "neg")
@@ -104,14 +111,14 @@ def one_over_one_plus_exp(node: Node) -> Any:
 @rule("div", tier="stable", says="eˣ / (1 + eˣ) = sigmoid(x)", of=("exp", "add"))
 def exp_over_one_plus_exp(node: Node) -> Any:
     above, below = node.inputs
-    x, added = _exp_of(above), made_by(_one_plus(below), "exp")
+    x, added = exp_of(above), made_by(one_plus(below), "exp")
     same = added is not None and x is not None and added.inputs[0] is above.node.inputs[0]
     return OPS.sigmoid(x) if same else None
 
 
 @rule("log", tier="stable", says="log(sigmoid(x)) = −softplus(−x)", of=("sigmoid",))
 def log_of_sigmoid(node: Node) -> Any:
-    x = _sigmoid_of(node.inputs[0])
+    x = sigmoid_of(node.inputs[0])
     return OPS.neg(OPS.softplus(OPS.neg(x))) if x is not None else None
 
 
@@ -122,7 +129,7 @@ def _multiplies(user: Node | None, s: Symbol) -> bool:
 @rule("sub", tier="stable", says="1 − sigmoid(x) = sigmoid(−x)", of=("sigmoid", "number same"))
 def one_minus_sigmoid(node: Node) -> Any:
     one, s = node.inputs
-    x = _sigmoid_of(s)
+    x = sigmoid_of(s)
     if x is None or not is_scalar(one, 1) or not keeps(s, node):
         return None
     # A slope s · (1 − s) by itself is exact to a rounding of 1, and another sigmoid would cost more than all of it.
@@ -154,14 +161,14 @@ def _takes_a_number(product: Any, var: Symbol) -> bool:
     of=("tanh", "number array"),
 )
 def one_plus_tanh(node: Node) -> Any:
-    t = _one_plus(node.outputs[0])
+    t = one_plus(node.outputs[0])
     inner = made_by(t, "tanh")
     if inner is None or t is None or inner.inputs[0].dtype != t.dtype:
         return None
     # Where something else wants the tangent, computing a sigmoid too gains nothing; nor does it where there are more
     # steps afterwards, since neither number can vanish and no slope is wanted.
     slopes = [n for n in users(t) if n is not None and n.op.name == "square" and _is_one_minus_square(n)]
-    sums = [n for n in users(t) if n is not None and _one_plus(n.outputs[0]) is t]
+    sums = [n for n in users(t) if n is not None and one_plus(n.outputs[0]) is t]
     if len(slopes) + len(sums) < len(users(t)):
         return None
     if not slopes and not any(_takes_a_number(user, node.outputs[0]) for user in users(node.outputs[0])):
@@ -193,7 +200,7 @@ def slope_of_tanh(node: Node) -> Any:
 
 @rule("log", tier="stable", says="log(eˣ) = x", of=("exp",))
 def log_of_exp(node: Node) -> Any:
-    return _exp_of(node.inputs[0])
+    return exp_of(node.inputs[0])
 
 
 @rule("sqrt", tier="stable", says="√(x²) = |x|", of=("square",))
@@ -207,64 +214,40 @@ def sqrt_of_square(node: Node) -> Any:
 @rule("log", tier="stable", says="log Σ eˣ = logsumexp(x)", of=("sum",))
 def log_of_sum_of_exp(node: Node) -> Any:
     total = made_by(node.inputs[0], "sum")
-    x = _exp_of(total.inputs[0]) if total is not None else None
+    x = exp_of(total.inputs[0]) if total is not None else None
     if total is None or x is None:
         return None
     return OPS.logsumexp(x, total.attrs["axis"], total.attrs["keepdims"])
 
 
-@rule("div", tier="stable", says="eˣ / Σ eˣ = softmax(x)", of=("exp", "sum"))
+@rule("div", tier="stable", says="eˣ / Σ eˣ = softmax(x)", of=("exp", "sum expand_dims getitem"))
 def exp_over_sum_of_exp(node: Node) -> Any:
     above, below = node.inputs
-    x = _exp_of(above)
-    total = made_by(below, "sum")
-    if x is None or total is None or total.inputs[0] is not above or not total.attrs["keepdims"]:
+    x, axes = exp_of(above), axes_of_sum(below, above)
+    if x is None or axes is None or len(axes) != 1:
         return None
-    axis = total.attrs["axis"]
-    axis = axis[0] if isinstance(axis, tuple) and len(axis) == 1 else axis
-    return OPS.softmax(x, axis) if isinstance(axis, int) else None
+    if below.ndim not in (0, x.ndim):
+        return Near("the sum has lost its axis: with keepdims=True the rule holds")
+    return OPS.softmax(x, axes[0])
 
 
-@rule(
-    "mul",
-    "safe_mul",
-    tier="stable",
-    says="s · (g/s − Σ s·g/s) = g − s · Σ g, the gradient of log(softmax)",
-    of=("softmax", "sub"),
-)
-def gradient_of_log_softmax(node: Node) -> Any:
-    for s, difference in (node.inputs, node.inputs[::-1]):
-        softmax, minus = made_by(s, "softmax"), made_by(difference, "sub")
-        if softmax is None or minus is None:
-            continue
-        quotient, total = made_by(minus.inputs[0], "safe_div", "div"), made_by(minus.inputs[1], "sum")
-        if quotient is None or total is None or quotient.inputs[1] is not s:
-            continue
-        product = made_by(total.inputs[0], "mul", "safe_mul")
-        if product is None or {id(v) for v in product.inputs} != {id(s), id(minus.inputs[0])}:
-            continue
-        g = quotient.inputs[0]
-        return OPS.sub(g, OPS.mul(s, OPS.sum(g, total.attrs["axis"], True))) if _one_shape(g, s) else None
-    return None
+def axes_of_sum(below: Symbol, e: Symbol) -> tuple[int, ...] | None:
+    """Over which axes ``below`` is the sum of e; as it is, or with these axes put in again. None where it is no such
+    sum."""
+    view = made_by(below, "expand_dims", "getitem")
+    total = made_by(view.inputs[0] if view is not None else below, "sum")
+    if total is None or total.inputs[0] is not e:
+        return None
+    axes = normalized_axes(total.attrs["axis"], e.ndim, "sum")
+    return axes if view is None or (not total.attrs["keepdims"] and _axis_put_in(view) == axes) else None
 
 
-@rule(
-    "mul",
-    "safe_mul",
-    tier="stable",
-    says="g / (1 + eˣ) · eˣ = g · sigmoid(x), the gradient of log(1 + eˣ)",
-    of=("exp", "safe_div div"),
-)
-def gradient_of_softplus(node: Node) -> Any:
-    for left, right in (node.inputs, node.inputs[::-1]):
-        x, quotient = _exp_of(right), made_by(left, "safe_div", "div")
-        if x is None or nonpositive(x):
-            continue
-        if quotient is not None and _exp_of(_one_plus(quotient.inputs[1])) is x:
-            return OPS.mul(quotient.inputs[0], OPS.sigmoid(x))
-    return None
-
-
-def _one_shape(g: Symbol, s: Symbol) -> bool:
-    """Whether two variables surely have one shape."""
-    return (g.aval.known and s.aval.known and g.shape == s.shape) or shape_source(g) is shape_source(s)
+def _axis_put_in(view: Node) -> tuple[int, ...] | None:
+    """The axis of length 1 that a node puts in, as ``v[:, None]`` does; None where it does another thing."""
+    if view.op.name == "expand_dims":
+        axis = view.attrs["axis"]
+        return (axis,) if isinstance(axis, int) else tuple(axis)
+    index = view.attrs["index"]
+    if len(view.inputs) > 1 or not all(i is None or i == slice(None) for i in index):
+        return None
+    return tuple(i for i, part in enumerate(index) if part is None)
