@@ -133,3 +133,44 @@ def test_an_argument_read_in_place_is_not_mixed_up_when_two_calls_take_turns():
     f = tl.function([x], tl.sum(x * 2.0), mode="c")
     a, b = np.ones(20_000), np.full(20_000, 3.0)
     assert [float(f(v)) for v in (a, a, a, b, a, a, b, b, b, a)] == [4e4 if v == "a" else 12e4 for v in "aaabaabbba"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_momentum_and_adam_are_right_at_every_call(mode):
+    """A new value that is used twice is copied into its variable, after everything else."""
+    start = np.array([1.0, -2.0, 3.0])
+    w, v, m, s, t = (
+        tl.shared(a, name=n) for n, a in zip("wvmst", (start, 0 * start, 0 * start, 0 * start, 0.0), strict=True)
+    )
+    x = tl.symbol("x", (3,), "float64")
+    g = tl.grad(tl.sum(tl.tanh(w * x) ** 2), w)
+    new_v, new_m, new_s, new_t = 0.9 * v + g, 0.9 * m + 0.1 * g, 0.99 * s + 0.01 * g * g, t + 1.0
+    rate = tl.sqrt(1 - 0.99**new_t) / (1 - 0.9**new_t)
+    new_w = w - 0.1 * new_v - 0.1 * rate * new_m / (tl.sqrt(new_s) + 1e-8)
+    step = tl.function(
+        [x], [w * 2.0, new_w], updates=[(w, new_w), (v, new_v), (m, new_m), (s, new_s), (t, new_t)], mode=mode
+    )
+    a, b, c, d = start, 0 * start, 0 * start, 0 * start
+    at = np.array([0.5, 1.0, 0.25])
+    for k in range(1, 7):
+        y = np.tanh(a * at)
+        grad = 2 * y * (1 - y * y) * at
+        b, c, d = 0.9 * b + grad, 0.9 * c + 0.1 * grad, 0.99 * d + 0.01 * grad * grad
+        rate = np.sqrt(1 - 0.99**k) / (1 - 0.9**k)
+        old, a = a, a - 0.1 * b - 0.1 * rate * c / (np.sqrt(d) + 1e-8)
+        for got, want in zip(step(at), (2 * old, a), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-11)
+        for variable, want in zip((w, v, m, s, t), (a, b, c, d, k), strict=True):
+            np.testing.assert_allclose(variable.get_value(), want, rtol=1e-11)
+    if mode == "c" and step.c_source:
+        assert step.c_source.count("void tl_segment") == 1 and step._fast.quick is not None
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_variables_that_exchange_values_are_not_copied_over_each_other(mode):
+    a, b = tl.shared(np.zeros(3), name="a"), tl.shared(np.ones(3), name="b")
+    f = tl.function([], [a, b * 1.0], updates=[(a, b), (b, tl.exp(a) * 0.0 + a)], mode=mode)
+    for k in range(5):
+        old = float(k % 2)
+        got = f()
+        assert (got[0].tolist(), got[1].tolist()) == ([old] * 3, [1 - old] * 3)

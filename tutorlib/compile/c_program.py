@@ -62,6 +62,15 @@ class Piece:
         write = product_text if name in PRODUCTS else pool_text if name in POOLS else sum_text
         return cls([(line, part.node) for line in write(part, slots)], [part], slots, {})
 
+    @classmethod
+    def copies(cls, pairs: Sequence[tuple[int, np.ndarray, int, np.ndarray]]) -> Piece:
+        """Copies of contiguous arrays: (id of the variable, array) of where to, and of where from."""
+        slots = Slots()
+        lines = [
+            f"__builtin_memcpy(a[{slots(k, to)}], a[{slots(j, from_)}], {to.nbytes});" for k, to, j, from_ in pairs
+        ]
+        return cls([(line, None) for line in lines], [], slots, {})
+
 
 class Program:
     """Segments, and the table of pointers that they run on."""
@@ -109,7 +118,7 @@ class Program:
             called.update(piece.functions)
         yield from called.values()
         for name, piece in self._functions.values():
-            is_product = piece.jobs[0].node.op.name in PRODUCTS
+            is_product = any(job.node.op.name in PRODUCTS for job in piece.jobs)
             yield f"static __attribute__((noinline{_FUSED if is_product else ''})) void {name}(void **a) {{"
             last = None
             for line, node in piece.lines:

@@ -102,6 +102,7 @@ class Segments:
         kept: ids of the variables that are read after the steps.
         checked: ids of those in which NaN is looked for, as long as NumPy computes something without protection.
         alone: whether the updates may be written by the same call as everything else.
+        moves: new values and the variables that get them as copies. If one segment is everything, it makes the copies.
         whole: whether all of it is to be one segment, or nothing.
     """
 
@@ -113,6 +114,7 @@ class Segments:
         kept: set[int],
         checked: set[int],
         alone: bool,
+        moves: Sequence[tuple[Symbol, Symbol]] = (),
         whole: bool = False,
     ) -> None:
         self._program = Program()
@@ -138,9 +140,13 @@ class Segments:
         def is_read_elsewhere(key: int, inside: set[int]) -> bool:
             return key in ends or key in direct or not readers.get(key, set()) <= inside
 
+        self.copies = bool(moves) and len(found) == 1 and self.hold_all(steps)
         for positions in found:
             parts = _grouped([jobs[i] for i in positions])
-            self._starts[positions[0]] = self._program.add([Piece.of(part, is_read_elsewhere) for part in parts])
+            pieces = [Piece.of(part, is_read_elsewhere) for part in parts]
+            if self.copies:
+                pieces.append(Piece.copies([(id(s), operand(s), id(new), operand(new)) for new, s in moves]))
+            self._starts[positions[0]] = self._program.add(pieces)
         self._table = self._program.table()
         self._loaded: ctypes.CDLL | None = None
         self._load()
@@ -169,7 +175,7 @@ class Segments:
             loaded = library(self._program.text() + entries(names))
         except (CompileError, OSError) as error:
             _warn(f"{error} — NumPy computes everything, with the same values")
-            self._starts, self._taken, self._program = {}, set(), Program()
+            self._starts, self._taken, self._program, self.copies = {}, set(), Program(), False
             self._table = self._program.table()
             return
         self._loaded = loaded

@@ -128,9 +128,13 @@ class Running:
         """Whether it writes a shared variable's new value into that variable's array, after everything else."""
         return bool(step.outs) and id(step.node.outputs[0]) in self.direct
 
+    def _copied_in_c(self) -> bool:
+        """Whether a C call copies new values into the shared variables, as the last thing it does."""
+        return self.segments is not None and self.segments.copies
+
     def bound_to(self) -> Bindings | None:
         """What it is bound to, for the quick way through a call (see ``quick``); None where there is none."""
-        if self._own or self._moves:
+        if self._own or (self._moves and not self._copied_in_c()):
             return None
         steps = [s for s in self.steps if isinstance(s, Step)]
         in_c = self.segments is not None and self.segments.hold_all(steps)
@@ -237,10 +241,11 @@ class Running:
                 self.protecting = False
             results = [np.array(value) for value in self.output_arrays]
             # A new value may be the present value of another variable, so all are taken before one is written.
-            new = [np.array(value) for _, value in self._all_moves] if self._all_moves else []
+            copied = not self._all_moves or self._copied_in_c()
+            new = [] if copied else [np.array(value) for _, value in self._all_moves]
             # Each in one C call, which no interrupt can stop half-way.
             deque(map(call_it, self._last_calls), 0)
-            if self._moves:
+            if not copied:
                 deque(map(COPYTO, [s.storage.value for s, _ in self._moves], new), 0)
         finally:
             unsilence(token)

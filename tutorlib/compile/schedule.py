@@ -116,13 +116,27 @@ class Schedule(Running):
     def _compiled(self) -> Segments:
         steps = [step for step in self.steps if isinstance(step, Step)]
         kept = {id(v) for v in (*self.outputs, *(new for _, new in self.updates))}
-        alone = not self._moves and not self._lent_moves
+        moves = self._can_be_copied_in_c()
+        alone = not self._own and (not self._moves or bool(moves))
         from tutorlib.compile.c_segments import Segments  # loads the compiler's parts
 
         checked = {id(v) for v in self.checked}
-        found = Segments(steps, self._operand, self.direct, kept, checked, alone, self._whole)
+        found = Segments(steps, self._operand, self.direct, kept, checked, alone, moves, self._whole)
         found.bind(self.array)
         return found
+
+    def _can_be_copied_in_c(self) -> list[tuple[Symbol, Shared]]:
+        """The new values and the variables that get them as copies, if C may do that after everything else: no result
+        or other new value may look into these variables' arrays."""
+        targets = [s.storage.value for s, _ in self._moves]
+        seen = [*self.output_arrays, *(value for _, value in self._moves)]
+        arrays = [*targets, *seen]
+        if not all(isinstance(a, np.ndarray) and a.flags.c_contiguous for a in arrays):
+            return []
+        if any(np.may_share_memory(a, b) for a in targets for b in seen):
+            return []
+        moved = {id(s) for s, _ in self._moves}
+        return [(new, s) for s, new in self.updates if id(s) in moved]
 
     def _as_python(self) -> dict[int, Numbers]:
         """Arithmetic on single numbers, by the position of its first step."""
