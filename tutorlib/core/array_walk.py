@@ -5,8 +5,8 @@ its cotangent goes (``route``) and holds it itself. Ops that matter have rules o
 a rule multiplies without guarding zeros against infinities; if a NaN comes of it, the walk gives up (``NotANumber``)
 and the general one, which guards, does it over. Contributions are added up in place, in an array of the walk's own.
 
-A rule gets the cotangent and the node, and returns a new array, a view, or the cotangent. Where ``node.cotangent`` is
-not None it is the cotangent too, which nobody else needs then: the rule may write over it.
+A rule gets the cotangent and the node, and returns a new array, a view, or the cotangent. Where ``node.mark.spare`` is
+not None it is the cotangent too, and nobody else needs it: the rule may write over it.
 """
 
 from __future__ import annotations
@@ -44,12 +44,14 @@ _vdot: Any = getattr(np.vdot, "_implementation", np.vdot)
 
 
 class Walk:
-    """A walk over recorded nodes: ``used_up`` says that it was the last they could be used for."""
+    """A walk over recorded nodes: ``used_up`` says that it was the last they could be used for; ``spare`` is a
+    cotangent that may be written over, if the one at hand may."""
 
-    __slots__ = ("used_up",)
+    __slots__ = ("spare", "used_up")
 
     def __init__(self) -> None:
         self.used_up = False
+        self.spare: Any = None
 
 
 class NotANumber(Exception):
@@ -227,10 +229,11 @@ def walk_arrays(order: Iterable[Tensor], leaves: dict[Tensor, Any], remember: bo
         else:
             if over:
                 grad = value = sofar = None
-                if _references(g) == _ALONE and g.base is None:
-                    node.cotangent = g
+                walk = node.mark
+                if type(g) is _ndarray and _references(g) == _ALONE and g.base is None:
+                    walk.spare = g
                 grad = rule(g, node)
-                node.cotangent = None
+                walk.spare = None
             else:
                 grad = rule(g, node)
             if grad is None:

@@ -35,16 +35,36 @@ def _general(number: int) -> Any:
     return lambda g, node: node.op.vjp[number](g, node._data, *node.arrays, **node.attrs)
 
 
+def _minus(g: Any, node: Any) -> Any:
+    return _negative(g, node.mark.spare)
+
+
 def _product_x(g: Any, node: Any) -> Any:
-    return _multiply(g, node.right_array)
+    return _multiply(g, node.right_array, node.mark.spare)
 
 
 def _product_y(g: Any, node: Any) -> Any:
-    return _multiply(g, node.left_array)
+    return _multiply(g, node.left_array, node.mark.spare)
+
+
+def _quotient_x(g: Any, node: Any) -> Any:
+    return _divide(g, node.right_array, node.mark.spare)
 
 
 def _quotient_y(g: Any, node: Any) -> Any:
-    return _negative(_divide(_multiply(g, node._data), node.right_array))
+    t = _multiply(g, node._data, node.mark.spare)
+    if type(t) is not _ndarray:
+        return -(t / node.right_array)
+    t = _divide(t, node.right_array, t if t.dtype == node._data.dtype else None)
+    return _negative(t, t)
+
+
+def _exp(g: Any, node: Any) -> Any:
+    return _multiply(g, node._data, node.mark.spare)
+
+
+def _log(g: Any, node: Any) -> Any:
+    return _divide(g, node.left_array, node.mark.spare)
 
 
 def _tanh(g: Any, node: Any) -> Any:
@@ -187,14 +207,14 @@ def _pour_getitem(g: Any, node: Any, total: Any, untouched: bool) -> None:
 
 _RULES: dict[str, tuple[Any, ...]] = {
     "add": (PASS, PASS),
-    "sub": (PASS, lambda g, node: _negative(g)),
+    "sub": (PASS, _minus),
     "mul": (_product_x, _product_y),
-    "div": (lambda g, node: _divide(g, node.right_array), _quotient_y),
-    "neg": (lambda g, node: _negative(g),),
+    "div": (_quotient_x, _quotient_y),
+    "neg": (_minus,),
     "square": (_square,),
     "pow": (_power_x, _general(1)),
-    "exp": (lambda g, node: _multiply(g, node._data),),
-    "log": (lambda g, node: _divide(g, node.left_array),),
+    "exp": (_exp,),
+    "log": (_log,),
     "tanh": (_tanh,),
     "sigmoid": (_sigmoid,),
     "relu": (_relu,),
