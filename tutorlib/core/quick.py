@@ -21,7 +21,19 @@ from tutorlib.core.graph import Op
 from tutorlib.core.hold import hold
 from tutorlib.core.observe import observers
 from tutorlib.core.operators import OPS
-from tutorlib.core.recorded import BOTH_FITTED, GENERAL, LEFT, LEFT_FITTED, NOWHERE, POURED, RIGHT, RIGHT_FITTED, TWICE
+from tutorlib.core.recorded import (
+    ALL_FITTED,
+    BOTH_FITTED,
+    GENERAL,
+    LEFT,
+    LEFT_FITTED,
+    NOWHERE,
+    POURED,
+    RIGHT,
+    RIGHT_FITTED,
+    SEVERAL,
+    TWICE,
+)
 from tutorlib.core.source import mark, ours, theirs
 from tutorlib.core.tensor import Tensor
 
@@ -30,6 +42,7 @@ _array = np.array
 _new = Tensor.__new__
 _getframe = sys._getframe
 _NO_ATTRS: dict[str, Any] = {}
+_WHOLE: dict[str, Any] = {"axis": None, "keepdims": False}
 
 # A context in which NumPy's floating-point warnings are off: entering it costs a third of switching them off and on.
 # While one thread is inside, another gets a RuntimeError, and goes by way of ``apply``.
@@ -206,15 +219,16 @@ def unary(op: Op) -> Callable[[Any], Any]:
     return call
 
 
-def of_one(op: Op, x: Any, attrs: dict[str, Any]) -> Any:
-    """``op(x, **attrs)`` for an op of one operand, from a function that a learner calls."""
+def reduced(op: Op, x: Any, axis: Any, keepdims: bool) -> Any:
+    """``op(x, axis=axis, keepdims=keepdims)``, from a function that a learner calls."""
+    attrs = _WHOLE if axis is None and not keepdims else {"axis": axis, "keepdims": keepdims}
     if type(x) is not Tensor or (unusual and (observers or not building.now.simple)):
         return apply(op, x, **attrs)
     a = x._data
     if type(a) is not _ndarray:
         return apply(op, x, **attrs)
     try:
-        data = _quietly(op.on_numpy, a, **attrs)
+        data = _quietly(op.on_numpy, a, axis, keepdims)
     except Exception:
         return apply(op, x, **attrs)
     if type(data) is not _ndarray:
@@ -223,7 +237,7 @@ def of_one(op: Op, x: Any, attrs: dict[str, Any]) -> Any:
     if (not needs and x.op is None) or (unusual and not building.now.recording):
         return unrecorded(data)
     needs = needs and op.vjp is not None and data.dtype.kind == "f"
-    route = NOWHERE if not needs else LEFT if op.to_left is not None else POURED if op.pour is not None else GENERAL
+    route = NOWHERE if not needs else LEFT if op.to_left is not None else GENERAL
     return node_of(op, x, None, a, None, route, attrs, data, needs, FORWARD, 3)
 
 
@@ -287,7 +301,10 @@ def of_several(op: Op, operands: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
         return apply(op, *operands, **attrs)
     if not recording:
         return unrecorded(data)
-    result = record(op, operands, arrays, attrs, data, needs, FORWARD, 3, kept)
+    if needs and len(operands) > 2 and op.to_left is not None and data.dtype.kind == "f":
+        result = node_of(op, operands, SEVERAL, arrays, None, ALL_FITTED, attrs, data, True, FORWARD, 3, kept)
+    else:
+        result = record(op, operands, arrays, attrs, data, needs, FORWARD, 3, kept)
     if foreign:
         hold(result, [operand for operand in operands if type(operand) is _ndarray])
     return result

@@ -14,7 +14,7 @@ from tutorlib.core.backend import device_of, is_array, put, to_host
 from tutorlib.core.errors import DTypeError, OutOfBoundsError, ShapeError
 from tutorlib.core.graph import Op, Symbol, Var
 from tutorlib.core.operators import OPS
-from tutorlib.core.quick import indexing, method, of_one
+from tutorlib.core.quick import indexing, method
 from tutorlib.ops.define import normalized_axes, public, register
 from tutorlib.ops.reduce import count
 from tutorlib.ops.shape import flatten, ndim, shape_of
@@ -293,7 +293,7 @@ def getitem(x: Any, index: Any) -> Any:
     tensor([2, 4])
     """
     template, arrays = split_index(x, index)
-    return _getitem(x, *arrays, index=template) if arrays else of_one(_getitem, x, {"index": template})
+    return _getitem(x, *arrays, index=template)
 
 
 method(indexing(_getitem, _is_plain, getitem), "__getitem__")

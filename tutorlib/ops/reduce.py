@@ -13,7 +13,7 @@ from tutorlib.core.aval import AVal
 from tutorlib.core.errors import ShapeError
 from tutorlib.core.graph import Op
 from tutorlib.core.operators import OPS
-from tutorlib.core.quick import method, of_one
+from tutorlib.core.quick import method, reduced
 from tutorlib.ops.convert import cast
 from tutorlib.ops.define import hashable_axis, normalized_axes, public, register, result_dtype, single_axis
 from tutorlib.ops.elementwise import div, where
@@ -69,7 +69,7 @@ def reduction(
                 axis = hashable_axis(axis)
             if getattr(x, "shape", None) == ():  # NumPy takes a scalar to have one axis here, and only here
                 normalized_axes(axis, 0, name)
-        return of_one(op, x, {"axis": axis, "keepdims": bool(keepdims)})
+        return reduced(op, x, axis, bool(keepdims))
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = doc

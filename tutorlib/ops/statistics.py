@@ -54,7 +54,7 @@ def _narrowed(result: Any, x: Any) -> Any:
 def _mean_forward(xp: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     if xp is np and type(x) is np.ndarray and x.dtype.kind == "f" and x.dtype.itemsize >= 4:
         if axis is None and not keepdims:
-            return sum_of_all(x) / x.dtype.type(x.size)
+            return sum_of_all(x) / x.size
         total = add_up(x, axis, None, None, keepdims)  # what np.sum calls in the end
         return total / x.dtype.type(x.size if axis is None else _length(x, axis, "mean"))
     x = xp.asarray(x)
