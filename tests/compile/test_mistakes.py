@@ -73,3 +73,24 @@ def test_an_index_that_is_too_large_for_a_gradient_says_which_fit():
 def test_a_number_stretched_to_an_unknown_length_can_be_added_up(mode):
     f = tl.function([s, x], [tl.sum(tl.broadcast_like(s, x)), tl.mean(tl.broadcast_like(s, x))], mode=mode)
     assert [v.item() for v in f(3.0, [1.0, 2.0])] == [6.0, 3.0]
+
+
+@pytest.mark.parametrize("returned", ["almost", [1.0], object()])
+def test_a_rule_that_returns_what_is_no_value(returned):
+    @tl.rule("tanh", says="wrong")
+    def wrong_value(node):
+        return returned
+
+    try:
+        with pytest.raises(tl.TutorlibError, match="rule wrong_value returned"):
+            tl.function([x], tl.tanh(x))
+    finally:
+        tl.remove_rule("wrong_value")
+
+
+def test_a_rule_that_does_not_exist_is_named_at_the_learners_line():
+    with pytest.raises(tl.TutorlibError, match="no rule is called 'nope'") as caught, tl.rules_off("nope"):
+        pass
+    assert 'tl.rules_off("nope")' in str(caught.value)
+    with pytest.raises(tl.TutorlibError, match="no rule is called 'nope'"):
+        tl.remove_rule("nope")

@@ -14,10 +14,11 @@ from tutorlib.compile.rewrite_log import RewriteLog, RewriteStep
 from tutorlib.compile.rule_index import Asking, RuleIndex, index_of_rules
 from tutorlib.compile.rule_table import ON_BY_DEFAULT, REWRITING, Near, Rule
 from tutorlib.core import observe
+from tutorlib.core.backend import is_array
 from tutorlib.core.building import Meta, building
 from tutorlib.core.dispatch import as_symbol
 from tutorlib.core.errors import TutorlibError, shape_text
-from tutorlib.core.graph import Node, Symbol
+from tutorlib.core.graph import Node, Symbol, Var
 
 # What so many nodes use is no clue to any of them.
 MANY = 20
@@ -217,6 +218,11 @@ class _Work:
         if any(len(self._graph.uses(v)) > 1 for v in absorbed):
             self._log.near_miss(r, node, "its operand is needed elsewhere too and would be computed twice")
             return None
+        if not isinstance(found, Var | int | float) and not is_array(found):
+            raise WrongRewriteError(
+                f"rule {r.name} returned {found!r:.60}, which is no value of a graph",
+                fix="return an expression that may stand in the place of the node's result, or None",
+            )
         after = as_symbol(found)
         old = node.outputs[0]
         if after.dtype != old.dtype or after.ndim != old.ndim:

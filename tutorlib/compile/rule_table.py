@@ -128,7 +128,9 @@ def rules() -> dict[str, Rule]:
 
 
 def remove_rule(name: str) -> None:
-    """Forget a rule."""
+    """Forget a rule. Raises TutorlibError for a name that none has."""
+    if name not in _RULES:
+        raise TutorlibError(f"no rule is called {name!r}", fix="tl.rules() lists their names")
     del _RULES[name]
 
 
@@ -137,7 +139,7 @@ def rules_off(*names: str) -> Iterator[None]:
     """Compile without the named rules inside a ``with`` block."""
     unknown = [name for name in names if name not in _RULES]
     if unknown:
-        raise TutorlibError(f"no rule is called {unknown[0]!r}", fix=f"the rules are {', '.join(_RULES)}")
+        raise TutorlibError(f"no rule is called {unknown[0]!r}", fix="tl.rules() lists their names")
     added = set(names) - _off
     _off.update(added)
     try:

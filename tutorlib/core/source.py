@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import os
 import sys
@@ -11,7 +12,8 @@ from types import CodeType, FrameType
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 # By name of file, whether it is of this package: the hash of a text is kept, that of a code object is worked out anew
 # each time. A caller may look here, and at ``theirs``, before it calls ``mark``.
-ours: dict[str, bool] = {}
+# Python's own frame of a ``with`` statement is nobody's line.
+ours: dict[str, bool] = {contextlib.__file__: True}
 # The code last found not to be ours: most often the next is the same.
 theirs: list[CodeType | None] = [None]
 _getframe = sys._getframe
