@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tutorlib as tl
+from tutorlib.core.observe import observers
 
 
 def leaf(value, name=None):
@@ -180,7 +181,16 @@ def test_views_of_one_array_are_given_back_in_any_order():
 # ---- updates that write over the array itself ----
 
 
-def test_an_update_of_an_array_that_nobody_else_has_makes_no_other():
+@pytest.fixture
+def unwatched():
+    """No observer left by other tests: one may keep the values of before."""
+    watching = observers[:]
+    observers.clear()
+    yield
+    observers.extend(watching)
+
+
+def test_an_update_of_an_array_that_nobody_else_has_makes_no_other(unwatched):
     w = tl.tensor([1.0, 2.0], requires_grad=True)
     (w * w).sum().backward()
     where = w.numpy().__array_interface__["data"][0]
