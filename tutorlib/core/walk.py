@@ -99,7 +99,6 @@ def pulled_back(
     see, fit, builds = domain
     out, values = see(node)
     inputs = node.inputs
-    needs = [on_path(var) for var in inputs]
     if builds:
         meta, now = Meta("backward", node, node.meta.scope, trail), building.now
         if now.simple:
@@ -109,17 +108,16 @@ def pulled_back(
     rules = node.op.vjp
     if type(rules) is tuple:
         attrs = node.attrs
-        grads = [
-            rule(g, out, *values, **attrs) if need and rule is not None else None
-            for need, rule in zip(needs, rules, strict=True)
+        found = [
+            (var, value, rule(g, out, *values, **attrs))
+            for var, value, rule in zip(inputs, values, rules, strict=True)
+            if rule is not None and on_path(var)
         ]
     else:
+        needs = [on_path(var) for var in inputs]
         grads = rules(g, needs, out, *values, **node.attrs)
-    return [
-        (var, fit(grad, value, node))
-        for var, need, value, grad in zip(inputs, needs, values, grads, strict=True)
-        if need and grad is not None
-    ]
+        found = [part for part, need in zip(zip(inputs, values, grads, strict=True), needs, strict=True) if need]
+    return [(var, fit(grad, value, node)) for var, value, grad in found if grad is not None]
 
 
 def dependents(order: Iterable[Any], wrt: Iterable[Any], blocked: Iterable[Any] = ()) -> set[int]:
@@ -247,6 +245,8 @@ def _same_shape(grad: Symbol, value: Symbol, node: Any) -> bool:
 
 
 def _fit_symbol(grad: Any, value: Any, node: Any) -> Any:
+    if grad.aval is value.aval and None not in grad.aval.shape:
+        return grad
     if not _same_shape(grad, value, node):
         grad = OPS.unbroadcast(grad, value)
     return grad if grad.dtype == value.dtype else OPS.cast(grad, value.dtype)
