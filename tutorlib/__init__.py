@@ -29,7 +29,7 @@ with _collector_at_rest():
     from tutorlib.core.storage import Storage
     from tutorlib.core.tensor import Tensor
     from tutorlib.core.toposort import leaves_of, toposort
-    from tutorlib.ops import random
+    from tutorlib.ops.later import FUNCTIONS as _LATER
 
 if TYPE_CHECKING:
     from tutorlib.compile.ifelse import ifelse
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from tutorlib.core.derivatives import hessian, hvp, jacobian, jvp, vjp
     from tutorlib.core.paths import GradientPath, gradient_paths
     from tutorlib.messages import language
+    from tutorlib.ops import random
 
 __version__ = "0.1.0"
 
@@ -100,9 +101,15 @@ def __getattr__(name: str) -> Any:
         return [
             n for n in __dir__() if n[0] != "_" and _LAZY.get(n, "tutorlib.core").split(".")[1] in ("core", "compile")
         ]
+    if name == "random":
+        found = globals()[name] = import_module("tutorlib.ops.random")
+        return found
     try:
-        return vars(_OPS)[name]
-    except KeyError:
+        found = getattr(_OPS, name)
+        if name in _LATER:
+            globals()[name] = found
+        return found
+    except AttributeError:
         says = f"module 'tutorlib' has no attribute {name!r}"
         raise AttributeError(says, name=name, obj=sys.modules[__name__]) from None
 
@@ -114,7 +121,7 @@ for _name, _function in vars(_OPS).items():
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY, *vars(_OPS)})
+    return sorted({*globals(), *_LAZY, *_LATER, *vars(_OPS), "random"})
 
 
 def load_ipython_extension(shell: Any) -> None:

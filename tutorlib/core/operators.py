@@ -5,14 +5,22 @@ The ops register themselves in ``OPS`` when ``tutorlib.ops`` is imported; the co
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 
 class OpNamespace:
-    """The public ops by name, filled by ``tutorlib.ops``."""
+    """The public ops by name, filled by ``tutorlib.ops``, some of them when they are first asked for."""
+
+    # Set by tutorlib.ops: loads the function of that name, if there is one.
+    load: ClassVar[Callable[[str], None]] = lambda name: None
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"no op is called {name!r}")
+        OpNamespace.load(name)
+        try:
+            return vars(self)[name]
+        except KeyError:
+            raise AttributeError(f"no op is called {name!r}") from None
 
 
 OPS: Any = OpNamespace()

@@ -1,81 +1,47 @@
 """The op table: every op once, with its forward computation, shape rule and gradient rule. Importing it fills
-``OPS``."""
+``OPS``, but for the families in ``later``."""
 
 from tutorlib.core.quick import install
 from tutorlib.ops import (
-    accumulate,
     activations,
-    along,
-    arrange,
     array_rules,
-    attention,
-    conv,
     convert,
     creators,
-    diagonal,
     einsum,
     elementwise,
-    gradient_control,
-    gru,
     index,
     join,
     linalg,
     linear,
     logic,
-    losses,
-    lstm,
     nn,
-    normalize,
     numpy_protocol,
-    pool,
-    random,
     reduce,
     shape,
-    solve,
-    sort,
     special,
-    statistics,
     trigonometry,
-    update,
 )
 from tutorlib.ops.define import TABLE
 
 __all__ = [
-    "accumulate",
     "activations",
-    "along",
-    "arrange",
     "array_rules",
-    "attention",
-    "conv",
     "convert",
     "creators",
-    "diagonal",
     "einsum",
     "elementwise",
-    "gradient_control",
-    "gru",
     "index",
     "join",
     "linalg",
     "linear",
     "logic",
-    "losses",
-    "lstm",
     "nn",
-    "normalize",
     "numpy_protocol",
-    "pool",
-    "random",
     "reduce",
     "shape",
-    "solve",
-    "sort",
     "special",
-    "statistics",
     "trigonometry",
-    "update",
 ]
 
 install(TABLE)
-array_rules.attach()
+array_rules.attach(dict.keys(TABLE))

@@ -8,6 +8,7 @@ import numpy as np
 
 from tutorlib.core.aval import AVal
 from tutorlib.core.graph import Op
+from tutorlib.ops.array_rules import attach_to
 from tutorlib.ops.convert import ones_like, zeros_like
 from tutorlib.ops.define import hashable_axis, normalized_axes, public, register, result_dtype, single_axis
 from tutorlib.ops.elementwise import protected, safe_mul
@@ -153,3 +154,6 @@ def cumprod(x: Any, axis: int | None = None) -> Any:
     tensor([1, 2, 6])
     """
     return _totals(x, axis, _cumprod)
+
+
+attach_to("accumulate")

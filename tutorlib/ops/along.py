@@ -11,6 +11,7 @@ from tutorlib.core.backend import device_of, is_array, put
 from tutorlib.core.config import config
 from tutorlib.core.errors import DTypeError, OutOfBoundsError, ShapeError
 from tutorlib.core.graph import Op, Var
+from tutorlib.ops.array_rules import attach_to
 from tutorlib.ops.define import normalized_axes, public, register
 from tutorlib.ops.index import getitem
 from tutorlib.ops.shape import flatten, ndim, reshape_like, shape_of
@@ -144,3 +145,6 @@ def one_hot(indices: Any, depth: int, dtype: Any = None) -> Any:
     if indices.dtype.kind not in "iu":
         raise DTypeError(f"classes are integers, not {indices.dtype}", op="one_hot", fix='indices.astype("int64")')
     return _one_hot(indices, depth=int(depth), dtype=check_dtype(dtype or config.floatX).name)
+
+
+attach_to("along")

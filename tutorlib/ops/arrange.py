@@ -11,6 +11,7 @@ from tutorlib.core.aval import AVal
 from tutorlib.core.errors import ShapeError
 from tutorlib.core.graph import Op
 from tutorlib.core.operators import OPS
+from tutorlib.ops.array_rules import attach_to
 from tutorlib.ops.define import normalized_axes, public, register
 from tutorlib.ops.shape import flatten, ndim, reshape_like, shape_of
 
@@ -293,3 +294,6 @@ def repeat(x: Any, repeats: int | Sequence[int], axis: int | None = None) -> Any
             fix="give one count for each element along the axis",
         )
     return OPS.take(x, np.repeat(range(len(counts)), counts).tolist(), place)
+
+
+attach_to("arrange")

@@ -6,12 +6,14 @@ guarding zeros against infinities: see ``core.array_walk``. A rule gets the cota
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from tutorlib.core.array_walk import PASS, check
 from tutorlib.core.quick import constant
+from tutorlib.ops import later
 from tutorlib.ops.define import TABLE, normalized_axes
 from tutorlib.ops.index import fill_index, repeats_possible
 from tutorlib.ops.shape import inverse
@@ -207,6 +209,7 @@ def _pour_getitem(g: Any, node: Any, total: Any, untouched: bool) -> None:
 
 _RULES: dict[str, tuple[Any, ...]] = {
     "add": (PASS, PASS),
+    "getitem": (),
     "sub": (PASS, _minus),
     "mul": (_product_x, _product_y),
     "div": (_quotient_x, _quotient_y),
@@ -231,14 +234,25 @@ _RULES: dict[str, tuple[Any, ...]] = {
 }
 
 
-def attach() -> None:
-    """Give these rules to their ops; called when the table holds all of this package's ops and none of anybody else."""
-    for op in TABLE.values():
+_GUARDLESS = frozenset({"add", "sub", "neg", "sum", "matmul", "linear", "getitem", "conv"})
+
+
+def attach(names: Iterable[str]) -> None:
+    """Give these rules to ops of this package, and of nobody else, that are in the table now."""
+    for name in names:
+        op = TABLE[name] if TABLE.holds(name) else None
+        if op is None:
+            continue
         op.pulls_blindly = True
-    for name, rules in _RULES.items():
-        TABLE[name].on_arrays = rules
-    TABLE["getitem"].on_arrays = ()
-    TABLE["getitem"].pour = _pour_getitem
-    TABLE["mul"].to_both = _square
-    for name in ("add", "sub", "neg", "sum", "matmul", "linear", "getitem", "conv"):
-        TABLE[name].guards_nothing = True
+        if name in _RULES:
+            op.on_arrays = _RULES[name]
+        op.guards_nothing = name in _GUARDLESS
+        if name == "getitem":
+            op.pour = _pour_getitem
+        elif name == "mul":
+            op.to_both = _square
+
+
+def attach_to(module: str) -> None:
+    """Give these rules to the ops of a module that loads later."""
+    attach(later.rows_of(module))

@@ -9,6 +9,7 @@ import numpy as np
 from tutorlib.core.aval import AVal
 from tutorlib.core.errors import ShapeError
 from tutorlib.core.graph import Op, aval_of
+from tutorlib.ops.array_rules import attach_to
 from tutorlib.ops.define import public, register
 from tutorlib.ops.elementwise import reciprocal, sqrt, where
 from tutorlib.ops.linalg import matmul
@@ -86,3 +87,6 @@ def attention(
         weights = where(seen, weights, 0.0)
     result = matmul(weights, value)
     return (result, weights) if return_weights else result
+
+
+attach_to("attention")

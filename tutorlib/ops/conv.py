@@ -18,6 +18,7 @@ import numpy as np
 from tutorlib.core.aval import AVal, Dim
 from tutorlib.core.errors import ShapeError
 from tutorlib.core.graph import Op
+from tutorlib.ops.array_rules import attach_to
 from tutorlib.ops.define import public, register, result_dtype
 from tutorlib.ops.im2col import WindowMatrix, passing
 from tutorlib.ops.linalg import _matmul
@@ -342,3 +343,6 @@ conv_transpose1d = _public_conv_transpose(
 conv_transpose3d = _public_conv_transpose(
     3, "The transposed convolution of x (batch, channels, depth, height, width). See ``conv_transpose2d``."
 )
+
+
+attach_to("conv")

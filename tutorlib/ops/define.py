@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -13,15 +13,79 @@ from tutorlib.core.aval import AVal, broadcast_shapes, sample
 from tutorlib.core.backend import quiet
 from tutorlib.core.errors import DTypeError, ShapeError, TutorlibError
 from tutorlib.core.graph import Op
-from tutorlib.core.operators import OPS
+from tutorlib.core.operators import OPS, OpNamespace
 from tutorlib.core.quick import unary
+from tutorlib.ops import later
 
-TABLE: dict[str, Op] = {}
+
+class Table(dict[str, Op]):
+    """The ops by name. Those of ``later`` load when they are asked for; going through the table loads all."""
+
+    def __missing__(self, name: str) -> Op:
+        if name not in later.ROWS:
+            raise KeyError(name)
+        later.load(later.ROWS[name])
+        return super().__getitem__(name) if self.holds(name) else self._absent(name)
+
+    @staticmethod
+    def _absent(name: str) -> Op:
+        raise KeyError(name)
+
+    def holds(self, name: str) -> bool:
+        """Whether the op is there already."""
+        return super().__contains__(name)
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            self[str(name)]
+        except KeyError:
+            return False
+        return True
+
+    def get(self, name: str, default: Any = None) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            return default
+
+    def __iter__(self) -> Iterator[str]:
+        later.load_all()
+        return super().__iter__()
+
+    def __len__(self) -> int:
+        later.load_all()
+        return super().__len__()
+
+    def keys(self) -> Any:
+        later.load_all()
+        return super().keys()
+
+    def values(self) -> Any:
+        later.load_all()
+        return super().values()
+
+    def items(self) -> Any:
+        later.load_all()
+        return super().items()
+
+
+TABLE = Table()
+
+
+def _load_first(name: str, modules: Mapping[str, str]) -> None:
+    """Load what this package calls so, that a name is taken once and for all."""
+    module = modules.get(name)
+    if module is not None and not later.is_loaded(module):
+        later.load(module)
+
+
+OpNamespace.load = staticmethod(lambda name: _load_first(name, later.FUNCTIONS))
 
 
 def register(op: Op) -> Op:
     """Enter an op into the table, by name."""
-    if op.name in TABLE:
+    _load_first(op.name, later.ROWS)
+    if TABLE.holds(op.name):
         raise TutorlibError(f"an op called {op.name!r} exists already")
     TABLE[op.name] = op
     return op
@@ -34,6 +98,7 @@ def public(function: Callable[..., Any], name: str | None = None) -> Callable[..
     function has.
     """
     name = name or function.__name__
+    _load_first(name, later.FUNCTIONS)
     there = vars(OPS).get(name)
     if not isinstance(getattr(there, "op", there), Op | None):
         raise TutorlibError(f"another function is called tl.{name} already")

@@ -8,6 +8,7 @@ from tutorlib.core.aval import AVal
 from tutorlib.core.errors import ShapeError
 from tutorlib.core.graph import Op
 from tutorlib.core.operators import OPS
+from tutorlib.ops.array_rules import attach_to
 from tutorlib.ops.define import normalized_axes, public, register
 from tutorlib.ops.shape import ndim, shape_of
 
@@ -150,3 +151,6 @@ def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     5
     """
     return OPS.sum(diagonal(x, offset, axis1, axis2), -1)
+
+
+attach_to("diagonal")

@@ -14,6 +14,7 @@ import numpy as np
 from tutorlib.core.aval import AVal
 from tutorlib.core.graph import aval_of
 from tutorlib.core.operators import OPS
+from tutorlib.ops.array_rules import attach_to
 from tutorlib.ops.define import public
 from tutorlib.ops.elementwise import square
 from tutorlib.ops.join import concatenate, split, stack
@@ -209,3 +210,6 @@ def gru(x: Any, h0: Any, Wx: Any, Wh: Any, b: Any, bh: Any) -> tuple[Any, Any]:
     tape = _gru_tape(x, h0, Wx, Wh, b, bh)
     states = _gru(tape, x, h0, Wx, Wh, b, bh)
     return transpose(states[1:], (0, 2, 1)), transpose(states[-1])
+
+
+attach_to("gru")

@@ -17,6 +17,7 @@ import numpy as np
 from tutorlib.core.aval import AVal
 from tutorlib.core.graph import aval_of
 from tutorlib.core.operators import OPS
+from tutorlib.ops.array_rules import attach_to
 from tutorlib.ops.define import public
 from tutorlib.ops.elementwise import square
 from tutorlib.ops.join import concatenate, split, stack
@@ -222,3 +223,6 @@ def lstm(x: Any, h0: Any, c0: Any, Wx: Any, Wh: Any, b: Any) -> tuple[Any, tuple
     tape = _lstm_tape(x, h0, c0, Wx, Wh, b)
     states = _lstm(tape, x, h0, c0, Wx, Wh, b)
     return transpose(states[1:-1], (0, 2, 1)), (transpose(states[-2]), transpose(states[-1]))
+
+
+attach_to("lstm")

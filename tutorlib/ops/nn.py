@@ -8,7 +8,6 @@ from tutorlib.core.aval import AVal
 from tutorlib.core.errors import TutorlibError
 from tutorlib.core.graph import Op, Var
 from tutorlib.core.operators import OPS
-from tutorlib.ops import random
 from tutorlib.ops.define import normalized_axes, public, register, result_dtype
 from tutorlib.ops.elementwise import exp, where
 from tutorlib.ops.logic import lt
@@ -91,6 +90,8 @@ def dropout(x: Any, rate: float, key: Any = 0, train: Any = True, *, counter: An
         raise TutorlibError(f"rate={rate} is not from 0 to 1", op="dropout", fix="it is the share to drop, often 0.5")
     if train is False:
         return x
+    from tutorlib.ops import random
+
     if isinstance(key, random.Stream):
         key, counter = key.key, key.take(x)
     kept = lt(random.uniform(key, like=x, dtype="float32", counter=counter), 1 - rate)

@@ -11,6 +11,7 @@ from tutorlib.core.aval import AVal, Dim
 from tutorlib.core.errors import ShapeError
 from tutorlib.core.graph import Op
 from tutorlib.core.operators import OPS
+from tutorlib.ops.array_rules import attach_to
 from tutorlib.ops.define import hashable_axis, normalized_axes, public, register
 from tutorlib.ops.elementwise import reciprocal, sqrt, square
 from tutorlib.ops.shape import expand_dims, ndim, reshape_like, squeeze
@@ -178,3 +179,6 @@ def group_norm(x: Any, groups: int, scale: Any = None, shift: Any = None, eps: f
     grouped = _group_channels(x, groups=int(groups))
     y = reshape_like(standardize(grouped, tuple(range(2, ndim(x) + 1)), eps), x)
     return _scaled(y, _along(scale, 1, ndim(x)), _along(shift, 1, ndim(x)))
+
+
+attach_to("normalize")

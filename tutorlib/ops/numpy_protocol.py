@@ -18,7 +18,7 @@ from tutorlib.ops.define import TABLE
 from tutorlib.ops.shape import ndim
 
 # NumPy's name -> ours, where they differ.
-_UFUNCS = {op.ufunc: name for name, op in TABLE.items() if op.ufunc}
+_UFUNCS = {op.ufunc: name for name, op in dict.items(TABLE) if op.ufunc}
 _UFUNCS |= {
     "divide": "div",
     "power": "pow",
@@ -89,7 +89,7 @@ def numpy_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
     """What ``Var.__array_ufunc__`` means: a call of a ufunc, or of one of its methods."""
     name = ufunc.__name__
     if method == "__call__":
-        op = vars(OPS).get(_UFUNCS.get(name, name))
+        op = getattr(OPS, _UFUNCS.get(name, name), None)
         if op is None:
             raise _no_counterpart(name)
         return op(*inputs, **_accepted(name, kwargs))
@@ -131,7 +131,7 @@ def numpy_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 def _counterpart(function: Callable[..., Any], name: str) -> Any:
     # numpy.fft and numpy.strings have names of their own meaning.
-    return vars(OPS).get(name) if _home(function) in ("numpy", "numpy.linalg") else None
+    return getattr(OPS, name, None) if _home(function) in ("numpy", "numpy.linalg") else None
 
 
 def _home(function: Callable[..., Any]) -> str:

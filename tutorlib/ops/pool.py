@@ -14,6 +14,7 @@ import numpy as np
 from tutorlib.core.aval import AVal
 from tutorlib.core.errors import ShapeError
 from tutorlib.core.graph import Op
+from tutorlib.ops.array_rules import attach_to
 from tutorlib.ops.define import public, register
 from tutorlib.ops.elementwise import safe_mul
 from tutorlib.ops.im2col import laid, passing, usual
@@ -319,3 +320,6 @@ max_pool1d.__doc__ = "The largest element of each window of x (batch, channels, 
 avg_pool1d.__doc__ = "The mean of each window of x (batch, channels, length). See ``avg_pool2d``."
 max_pool3d.__doc__ = "The largest element of each window of x (batch, channels, *three axes). See ``max_pool2d``."
 avg_pool3d.__doc__ = "The mean of each window of x (batch, channels, *three axes). See ``avg_pool2d``."
+
+
+attach_to("pool")

@@ -15,6 +15,7 @@ from tutorlib.core.aval import AVal
 from tutorlib.core.errors import TutorlibError
 from tutorlib.core.graph import Op
 from tutorlib.ops import philox
+from tutorlib.ops.array_rules import attach_to
 from tutorlib.ops.define import register
 
 # Counters count up from 0; the last one is set aside for making keys from keys.
@@ -147,3 +148,6 @@ random_keys: Op = register(
         doc="New keys made from a key.",
     )
 )
+
+
+attach_to("random_ops")

@@ -15,6 +15,7 @@ from tutorlib.core.aval import AVal, Dim
 from tutorlib.core.errors import DTypeError, NotDifferentiableError, ShapeError
 from tutorlib.core.graph import Op, aval_of
 from tutorlib.core.operators import OPS
+from tutorlib.ops.array_rules import attach_to
 from tutorlib.ops.composed import pulled_back
 from tutorlib.ops.convert import cast
 from tutorlib.ops.define import register
@@ -238,3 +239,6 @@ def first_step(part: Any) -> Any:
 def plus(dim: Dim, more: int) -> Dim:
     """A dim with so many more."""
     return None if dim is None else dim + more
+
+
+attach_to("recurrent")

@@ -15,6 +15,7 @@ from tutorlib.core.aval import AVal, broadcast_shapes
 from tutorlib.core.errors import ShapeError, TutorlibError
 from tutorlib.core.graph import Op
 from tutorlib.core.operators import OPS
+from tutorlib.ops.array_rules import attach_to
 from tutorlib.ops.define import public, register, result_dtype
 from tutorlib.ops.diagonal import tril
 from tutorlib.ops.linalg import matmul
@@ -287,3 +288,6 @@ def cholesky(x: Any) -> Any:
             [1., 2.]])
     """
     return _cholesky(x)
+
+
+attach_to("solve")

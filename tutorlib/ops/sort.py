@@ -11,6 +11,7 @@ from tutorlib.core.aval import AVal
 from tutorlib.core.errors import ShapeError
 from tutorlib.core.graph import Op
 from tutorlib.ops.along import take_along_axis
+from tutorlib.ops.array_rules import attach_to
 from tutorlib.ops.define import normalized_axes, public, register
 from tutorlib.ops.index import getitem
 from tutorlib.ops.shape import flatten, ndim, shape_of
@@ -167,3 +168,6 @@ def unique(x: Any) -> Any:
     """
     x = flatten(x)
     return getitem(x, _unique(x))
+
+
+attach_to("sort")

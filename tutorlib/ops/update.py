@@ -11,6 +11,7 @@ from tutorlib.core.backend import device_of, is_array, put
 from tutorlib.core.errors import DTypeError, ShapeError
 from tutorlib.core.graph import Op, Var, aval_of
 from tutorlib.core.operators import OPS
+from tutorlib.ops.array_rules import attach_to
 from tutorlib.ops.define import public, register
 from tutorlib.ops.index import Index, fill_index, getitem, indexed, repeats_possible, split_index
 
@@ -191,3 +192,6 @@ def at(x: Any) -> At:
     array([1, 0, 0])
     """
     return At(x)
+
+
+attach_to("update")

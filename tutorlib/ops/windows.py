@@ -16,6 +16,7 @@ import numpy as np
 from tutorlib.core.aval import AVal, Dim
 from tutorlib.core.errors import ShapeError
 from tutorlib.core.graph import Op
+from tutorlib.ops.array_rules import attach_to
 from tutorlib.ops.define import public, register
 from tutorlib.ops.shape import ndim
 
@@ -294,3 +295,6 @@ def window_attrs(kernel: Any, stride: Any, padding: Any, dilation: Any, space: i
         "padding": padding_of(padding, space, op),
         "dilation": per_axis(dilation, space, "dilation", op),
     }
+
+
+attach_to("windows")
