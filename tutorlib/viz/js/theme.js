@@ -6,8 +6,8 @@ const FIXED = /^(light|dark)$/;
 export function pageTheme(doc = document) {
   const { body, documentElement: html } = doc;
   if (body?.dataset.jpThemeLight) return body.dataset.jpThemeLight === "true" ? "light" : "dark";
-  if (body?.classList.contains("vscode-dark") || body?.classList.contains("vscode-high-contrast")) return "dark";
-  if (body?.classList.contains("vscode-light")) return "light";
+  const code = /\bvscode-(dark|high-contrast|light)\b/.exec(body?.className)?.[1];
+  if (code) return code === "light" ? code : "dark";
   const colab = html.getAttribute("theme");
   if (FIXED.test(colab)) return colab;
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";

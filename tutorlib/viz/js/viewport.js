@@ -6,7 +6,9 @@ import { lessMotion } from "./theme.js";
 const GLIDE = 180;
 const TEXT_LEGIBLE = 0.42;
 const LEGIBLE = 0.5;
+const READABLE = 0.6;
 const COMFORTABLE = 0.85;
+const MARGIN = 40;
 const DRAG_STARTS = 4;
 
 /**
@@ -101,12 +103,13 @@ export function makeViewport(root, layer, size, moved = null, drawn = null) {
 
   const whole = () => fit(size, box());
   let start = null;
-  /** The whole graph, or, when that would be too small to read, a legible cut around where the eye should start. */
+  /** The whole graph, or, when that would be too small to read, a cut around where the eye should start: of all its width if that can be read. */
   const first = () => {
     const view = whole();
     if (view.k >= LEGIBLE || !start) return view;
     touched = true;
-    return about(start, size, box(), COMFORTABLE);
+    const wide = (root.clientWidth - MARGIN) / size[0];
+    return about(start, size, box(), wide > READABLE && wide < COMFORTABLE ? wide : COMFORTABLE);
   };
   const resized = new ResizeObserver(() => {
     if (!touched && root.clientWidth) set(first());
