@@ -104,7 +104,7 @@ def recorded_nodes(roots: Iterable[Tensor]) -> Found:
     # The list grows while it is read: each node appends those of its inputs that nobody has met.
     for node in nodes:
         route = node.route
-        if route < BOTH_FITTED:
+        if route <= BOTH_FITTED:
             var = node.left if route & LEFT else node.right
             # What ``meet`` does, in the commonest case.
             if var.op is not None and var.mark is None and var.requires_grad:
@@ -113,10 +113,14 @@ def recorded_nodes(roots: Iterable[Tensor]) -> Found:
             else:
                 meet(var)
                 beside_leaf.append(node)
-        elif route == BOTH_FITTED:
-            meet(node.left)
-            meet(node.right)
-            beside_leaf.append(node)
+            if route == BOTH_FITTED:
+                var = node.right
+                if var.op is not None and var.mark is None and var.requires_grad:
+                    var.mark = walk
+                    keep(var)
+                else:
+                    meet(var)
+                    beside_leaf.append(node)
         else:
             for var in node.inputs:
                 if isinstance(var, Tensor):

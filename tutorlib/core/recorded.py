@@ -16,9 +16,10 @@ from tutorlib.core.source import Mark, SourceLine
 SEVERAL: Any = object()
 # ``route``: where a cotangent of this result goes, see ``array_walk``. Nowhere; to the left or the right input alone by
 # its rule on arrays; to an input that is left and right; to the right or the left, fitted to it after its rule; to both
-# inputs, or all, fitted; poured into the first input's; or wherever the op's general rules say. (The odd ones below
+# inputs, or all, fitted; poured into the first input's; or wherever the op's general rules say. (The odd ones up to
 # BOTH_FITTED go left.)
-NOWHERE, LEFT, RIGHT, TWICE, RIGHT_FITTED, LEFT_FITTED, BOTH_FITTED, ALL_FITTED, POURED, GENERAL = range(10)
+NOWHERE, LEFT, RIGHT, TWICE, RIGHT_FITTED, LEFT_FITTED, BOTH_FITTED = 0, 1, 2, 3, 4, 5, 7
+ALL_FITTED, POURED, GENERAL = 8, 9, 10
 
 
 class Extra:
