@@ -22,8 +22,8 @@ _waiting: dict[int, list[np.ndarray]] = {}
 
 def _own_arrays(array: np.ndarray) -> list[np.ndarray]:
     """The array and the arrays that it is a view of: a change to any of them changes it."""
-    chain = []
-    base: Any = array
+    chain = [array]
+    base: Any = array.base
     while isinstance(base, np.ndarray):
         chain.append(base)
         base = base.base
@@ -62,12 +62,17 @@ def _let_go(key: int) -> None:
 
 def _give_back(array: np.ndarray) -> None:
     """Make an array writable again, or wait with it until what it views is."""
-    if array.base is not None and id(array.base) in _needed:
+    if array.flags.owndata:
+        array.setflags(write=True)
+    elif id(array.base) in _needed:
         _waiting.setdefault(id(array.base), []).append(array)
         return
-    # NumPy refuses when the learner has made the viewed array read-only meanwhile; then the view stays so too.
-    with suppress(ValueError):
-        array.setflags(write=True)
+    else:
+        # NumPy refuses when the learner has made the viewed array read-only meanwhile; then the view stays so too.
+        with suppress(ValueError):
+            array.setflags(write=True)
+    if not _waiting:
+        return
     for view in _waiting.pop(id(array), ()):
         if id(view) not in _needed:
             _give_back(view)

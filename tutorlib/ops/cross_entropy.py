@@ -118,8 +118,7 @@ def _cross_entropy_keeping(x: Any, labels: Any, axis: int) -> tuple[Any, Any]:
     # Of a wide array NumPy finds the largest of each column sooner than that of each row of a narrow one.
     largest = _maximum(rows.T.copy() if classes < len(rows) else rows.T, 0)
     e = rows - largest[:, None]
-    places = np.arange(0, e.size, classes)
-    places += labels.reshape(-1).astype(places.dtype, copy=False)
+    places = np.add(np.arange(0, e.size, classes), labels.reshape(-1), dtype=np.intp, casting="unsafe")
     picked = e.reshape(-1).take(places)
     np.exp(e, e)
     total = row_sums(e)
