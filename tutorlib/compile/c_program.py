@@ -18,12 +18,16 @@ from tutorlib.compile.c_loops import Job, Loop
 from tutorlib.compile.c_math import definitions
 from tutorlib.compile.c_pools import POOLS, pool_text
 from tutorlib.compile.c_products import PRODUCTS, product_text, sum_text
+from tutorlib.compile.c_rows import FLAG, ROWS, row_text
 from tutorlib.compile.c_vectors import TYPES
 from tutorlib.core.graph import Node
 
 # Matrix products may round once where they multiply and add, as BLAS does.
 _FUSED = ', optimize("fp-contract=fast")'
 _OF_OUR_OWN = "/* tl_exp_float and the like: see tutorlib/compile/c_math.py */\n"
+
+
+_WRITERS = {**dict.fromkeys(POOLS, pool_text), **dict.fromkeys(ROWS, row_text)}
 
 
 class Slots:
@@ -59,8 +63,13 @@ class Piece:
             lines, functions = loop_text(part, lambda key: is_read_elsewhere(key, inside), slots)
             return cls(lines, part.jobs, slots, functions)
         name = part.node.op.name
-        write = product_text if name in PRODUCTS else pool_text if name in POOLS else sum_text
+        write = product_text if name in PRODUCTS else _WRITERS.get(name, sum_text)
         return cls([(line, part.node) for line in write(part, slots)], [part], slots, {})
+
+    @property
+    def may_end(self) -> bool:
+        """Whether it may find that the segment must end there."""
+        return any(key == FLAG for key, _ in self.slots.arrays)
 
     @classmethod
     def copies(cls, pairs: Sequence[tuple[int, np.ndarray, int, np.ndarray]]) -> Piece:
@@ -94,6 +103,11 @@ class Program:
         self._segments.append(calls)
         return f"tl_segment_{len(self._segments) - 1}"
 
+    @property
+    def may_end(self) -> bool:
+        """Whether a segment may end early."""
+        return any(piece.may_end for _, piece in self._functions.values())
+
     def names(self) -> list[str]:
         """Of the segments."""
         return [f"tl_segment_{k}" for k in range(len(self._segments))]
@@ -119,14 +133,15 @@ class Program:
         yield from called.values()
         for name, piece in self._functions.values():
             is_product = any(job.node.op.name in PRODUCTS for job in piece.jobs)
-            yield f"static __attribute__((noinline{_FUSED if is_product else ''})) void {name}(void **a) {{"
+            kind = "int" if piece.may_end else "void"
+            yield f"static __attribute__((noinline{_FUSED if is_product else ''})) {kind} {name}(void **a) {{"
             last = None
             for line, node in piece.lines:
                 if comments and node is not None and node is not last:
                     yield f"/* {_named(node)} */"
                 last = node if node is not None else last
                 yield line
-            yield "}"
+            yield "return 0; }" if piece.may_end else "}"
 
     def _segment_lines(self, comments: bool) -> Iterator[str]:
         first = {id(piece) for _, piece in self._functions.values()}
@@ -135,7 +150,7 @@ class Program:
             for name, start, piece in calls:
                 if comments and id(piece) not in first:
                     yield f"/* {'; '.join(_named(job.node) for job in piece.jobs)} */"
-                yield f"{name}(a + {start});"
+                yield f"if ({name}(a + {start})) return;" if piece.may_end else f"{name}(a + {start});"
             yield "}"
 
 
@@ -147,13 +162,14 @@ def _named(node: Node) -> str:
 class Table:
     """The pointers that a program runs on; what they point at lives as long as it does.
 
-    Attributes: ``address``, of the table itself.
+    Attributes: ``address``, of the table itself; ``flag``, not 0 where a segment ended early.
     """
 
     def __init__(self, like: Sequence[tuple[int, np.ndarray]]) -> None:
         self._pointers = (ctypes.c_void_p * max(1, len(like)))()
         self.address = ctypes.addressof(self._pointers)
         self._like = dict(like)
+        self.flag = np.zeros(1, np.intc)
         self._bound: dict[int, Any] = {}
         self._places: dict[int, list[int]] = {}  # by id of variable: where its pointer stands
         for place, (key, _) in enumerate(like):
@@ -163,7 +179,7 @@ class Table:
         """Point at the arrays (by id of variable) as they are now; False where one is laid out otherwise than was
         compiled for."""
         for key, like in self._like.items():
-            array = arrays[key]
+            array = self.flag if key == FLAG else arrays[key]
             if array is self._bound.get(key):
                 continue
             if (array.shape, array.strides, array.dtype) != (like.shape, like.strides, like.dtype):

@@ -21,6 +21,7 @@ from tutorlib.compile.c_loops import Job, Loop, is_elementwise, is_full_sum
 from tutorlib.compile.c_pools import POOLS, is_pool
 from tutorlib.compile.c_products import FEW, MANY, is_partial_sum, is_product
 from tutorlib.compile.c_program import Piece, Program
+from tutorlib.compile.c_rows import ROWS, is_row_op
 from tutorlib.core.graph import Symbol
 from tutorlib.core.source import mark, resolve
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 # A segment of fewer calls gains less than the call of C costs, unless NumPy takes several passes for the one.
 _FEWEST_CALLS = 2
-_OF_SEVERAL_PASSES = frozenset({"where", "softplus", "sigmoid"}) | POOLS
+_OF_SEVERAL_PASSES = frozenset({"where", "softplus", "sigmoid"}) | POOLS | ROWS
 # Compilers take more than proportionally long over long loops, and nobody waits for a hundred thousand lines.
 _JOBS_A_LOOP, _MOST_JOBS = 120, 3000
 
@@ -78,7 +79,8 @@ def _job(step: Step, operand: Callable[[Symbol], Any], most: int) -> Job | None:
     job = Job(node, tuple(read), step.outs[0])
     return (
         job
-        if is_product(job, most) or any(f(job) for f in (is_elementwise, is_full_sum, is_partial_sum, is_pool))
+        if is_product(job, most)
+        or any(f(job) for f in (is_elementwise, is_full_sum, is_partial_sum, is_pool, is_row_op))
         else None
     )
 
@@ -90,6 +92,16 @@ def _passes(step: Step) -> int:
 
 def _can_be_walked(array: np.ndarray) -> bool:
     return all(s % array.itemsize == 0 for s in array.strides)
+
+
+def _checked(call: Callable[[], Any], flag: np.ndarray) -> Callable[[], None]:
+    def checked() -> None:
+        call()
+        if flag[0]:
+            flag[0] = 0
+            raise IndexError("a label is no class")
+
+    return checked
 
 
 class Segments:
@@ -180,6 +192,8 @@ class Segments:
             return
         self._loaded = loaded
         calls = dict(zip(names, calls_of(loaded, names, self._table, self._program.work), strict=True))
+        if self._program.may_end:
+            calls = {name: _checked(call, self._table.flag) for name, call in calls.items()}
         self._calls = {position: calls[name] for position, name in self._starts.items()}
 
     def text(self) -> str:
@@ -200,7 +214,7 @@ class Segments:
 
     def entry(self) -> tuple[int, int] | None:
         """If there is one segment: the addresses of its C function and of the table of pointers that it takes."""
-        if len(self._starts) != 1 or self._loaded is None:
+        if len(self._starts) != 1 or self._loaded is None or self._program.may_end:
             return None
         (name,) = self._starts.values()
         return ctypes.cast(self._loaded[name], ctypes.c_void_p).value or 0, self._table.address
