@@ -225,3 +225,17 @@ def test_a_product_of_very_many_factors_is_no_trouble():
         product = product * tl.cos(z)
     found = tl.function([z], product + z * tl.sin(z))(np.array([0.0, 0.01]))
     np.testing.assert_allclose(found, [0.0, np.sin(0.01) * np.cos(0.01) ** 3000 + 0.01 * np.sin(0.01)])
+
+
+def test_a_rate_times_a_summed_and_multiplied_gradient_is_moved_once():
+    """The gradient of a bias is a sum of what the weights' gradient is a product of: both are multiplied by the rate."""
+    W, b = tl.shared(np.ones((4, 3)), name="W"), tl.shared(np.zeros(3), name="b")
+    x, y = tl.symbol("x", (5, 4)), tl.symbol("y", (5,), "int64")
+    loss = tl.cross_entropy(tl.linear(x, W, b), y)
+    updates = [(p, p - 0.5 * g) for p, g in zip((W, b), tl.grad(loss, [W, b]), strict=True)]
+    step = tl.function([x, y], loss, updates=updates)
+    moves = [s.rule for s in step.log if s.rule in ("sum_of_scaled", "factor_of_sum")]
+    assert len(moves) <= 2
+    step(np.ones((5, 4)), np.zeros(5, "int64"))
+    # Each row gives softmax(0, 0, 0) less one-hot(0), a fifth of it; half of their sum is taken away.
+    np.testing.assert_allclose(b.get_value(), [1 / 3, -1 / 6, -1 / 6], rtol=1e-12)

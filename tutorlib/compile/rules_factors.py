@@ -41,11 +41,12 @@ def scaled_by(var: Any) -> tuple[float, Symbol] | None:
     return number_and_rest(node) if node is not None else None
 
 
-def _is_scaled_anyway(var: Symbol, c: float) -> bool:
-    """Whether c · var is computed in any case."""
+def _is_scaled_anyway(var: Symbol, c: float, but: Node | None = None) -> bool:
+    """Whether c · var is computed in any case; by another node than ``but``."""
     for user in users(var):
         if (
             user is not None
+            and user is not but
             and user.op.name == "mul"
             and (found := number_and_rest(user)) is not None
             and found[0] == c
@@ -296,6 +297,9 @@ def factor_of_sum(node: Node) -> Any:
 def sum_of_scaled(node: Node) -> Any:
     found = scaled_by(node.inputs[0])
     if found is None or not used_once(node.inputs[0]) or found[1].dtype != node.outputs[0].dtype:
+        return None
+    # Else ``factor_of_sum`` would undo this.
+    if _is_scaled_anyway(found[1], found[0], but=node.inputs[0].node):
         return None
     return OPS.mul(OPS.sum(found[1], **node.attrs), found[0])
 
