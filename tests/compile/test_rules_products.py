@@ -228,7 +228,7 @@ def test_a_product_of_very_many_factors_is_no_trouble():
 
 
 def test_a_rate_times_a_summed_and_multiplied_gradient_is_moved_once():
-    """The gradient of a bias is a sum of what the weights' gradient is a product of: both are multiplied by the rate."""
+    """The gradient of a bias is a sum of what the weights' gradient is a product of: both meet the rate."""
     W, b = tl.shared(np.ones((4, 3)), name="W"), tl.shared(np.zeros(3), name="b")
     x, y = tl.symbol("x", (5, 4)), tl.symbol("y", (5,), "int64")
     loss = tl.cross_entropy(tl.linear(x, W, b), y)
