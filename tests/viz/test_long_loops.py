@@ -55,6 +55,16 @@ def test_the_first_and_the_last_turns_are_stepped_through_with_their_numbers(cha
     assert chain["values"][chain["trace"][-1]["value"]]["text"] == "2.718"
 
 
+def test_a_long_static_chain_is_drawn_with_its_gradients_though_the_engine_makes_many_nodes_for_each():
+    x = tl.scalar("x")
+    h = x
+    for _ in range(1_800):
+        h = tl.tanh(h * 1.01)
+    spec = conforms(graph_spec(h, wrt=[x], inputs={x: 0.5}))
+    assert "operations 3600" in spec["summary"] and "gradients 3601" in spec["summary"]
+    assert "nearest" not in spec["summary"] and spec["trace"][-1]["phase"] == "backward"
+
+
 def test_nan_that_begins_in_the_middle_of_a_long_loop_is_drawn_and_traced():
     x = tl.tensor(4.0, requires_grad=True, name="x")
     h = x

@@ -187,7 +187,10 @@ def draw_folded(
     The gradients are those of a cost called L, see `rename`; those of several costs are named after each.
     """
     every = backward_of_graph(roots, wrt)
-    if not every or len(every[0].order) > limit:
+    if not every:
+        return None
+    order, out = every[0].order, set().union(*(found.folded() for found in every))
+    if len(order) - len(out) > limit:
         return None
     flow = Flow()
 
@@ -223,9 +226,9 @@ def draw_folded(
 
     # A gradient that is a number has no node: the root would be drawn as a constant beside it.
     kept = [root for root in roots if root.node is not None or not wrt]
-    out = set().union(*(found.folded() for found in every))
-    drawing = draw_graph(kept, results=results, limit=limit, leave_out=out, late=every[0].after, between=fold)
-    drawing.running = every[0].order
+    after = every[0].after
+    drawing = draw_graph(kept, results=results, limit=len(order), leave_out=out, late=after, between=fold)
+    drawing.running = order
     if flow.costs:
         rename(drawing, flow)
     return drawing, flow
