@@ -269,4 +269,11 @@ def several(node: Node, operands: Sequence[Any], outs: Sequence[np.ndarray]) -> 
         for buffer, part in zip(outs, function(*arrays, **attrs), strict=True):
             buffer[...] = part
 
-    return [Bound(call, "for _to, _part in zip([{outs}], {op}): _to[...] = _part")]
+    return [Bound(call, whole_text(node))]
+
+
+def whole_text(node: Node) -> str:
+    """How a node reads that its op's own forward computes."""
+    if node.op.nout == 1:
+        return "{out}[...] = {op}"
+    return "for _to, _part in zip([{outs}], {op}): _to[...] = _part"

@@ -305,7 +305,7 @@ class Schedule(Running):
         operands = operands if operands is not None else self._operands(node)
         self._lent_scratch = None
         if self._in_c and node.op.name == "scan" and (scan := self._scan(node, operands)) is not None:
-            step.calls = [Bound(partial(scan.run, operands, step.outs), "{out}[...] = {op}")]
+            step.calls = [Bound(partial(scan.run, operands, step.outs), whole_text(step.node))]
         elif node.op.nout == 1:
             step.calls = self._left_over.calls(node, operands, step.outs[0], self.scratch)
         else:
