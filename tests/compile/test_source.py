@@ -76,6 +76,18 @@ def test_an_input_may_have_any_name(name):
         np.testing.assert_allclose(program(f)(values)[0], f(values), rtol=1e-12)
 
 
+@pytest.mark.parametrize("mode", [None, "plain", "c"])
+def test_the_text_of_a_loop_and_its_gradient(mode):
+    xs, h0 = tl.vector("xs"), tl.scalar("h0")
+    last, ys = tl.scan(lambda h, x: (tl.tanh(h + x), h * x), xs, h0)
+    f = tl.function([xs, h0], [last, ys, tl.grad(last + ys.sum(), xs)], mode=mode)
+    arguments = np.array([0.5, -1.0, 2.0]), np.array(0.1)
+    for _ in range(2):
+        expected = f(*arguments)
+        for got, want in zip(program(f)(*arguments), expected, strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
 def test_before_the_first_call_the_text_is_the_plain_program():
     x, s = tl.vector("x"), tl.shared([1.0, 2.0, 3.0], name="s")
     f = tl.function([x], [x[x > 0] * 2, tl.clip(x, -1.0)], updates=[(s, s + x)])

@@ -21,7 +21,7 @@ from tutorlib.compile.bound import Bound, can_be_cut, empty, looks_into
 from tutorlib.compile.buffers import SHAPE_ONLY, VIEWS, Buffers, Like, Lives, direct_updates, is_view
 from tutorlib.compile.joins import places_in_joins
 from tutorlib.compile.left_over import LeftOver
-from tutorlib.compile.lower import several
+from tutorlib.compile.lower import several, whole_text
 from tutorlib.compile.poison import speculation
 from tutorlib.compile.regions import Region
 from tutorlib.compile.running import Running, Step
