@@ -12,7 +12,6 @@ from tutorlib.core.aval import AVal
 from tutorlib.core.errors import DTypeError, OutOfBoundsError, ShapeError
 from tutorlib.core.graph import Op
 from tutorlib.core.operators import OPS
-from tutorlib.ops.array_rules import attach_to
 from tutorlib.ops.define import register, result_dtype
 from tutorlib.ops.elementwise import exp, neg, safe_mul
 from tutorlib.ops.nn import log_softmax, shifted, softmax
@@ -211,6 +210,3 @@ soft_cross_entropy: Op = register(
         doc="−Σ t · log softmax(x).",
     )
 )
-
-
-attach_to("cross_entropy")

@@ -18,14 +18,8 @@ _FAMILIES = {
         "conv2d conv1d conv3d conv_transpose2d conv_transpose1d conv_transpose3d",
         "conv conv_transpose conv_weight",
     ),
-    "cross_entropy": ("", "pick_label put_label cross_entropy cross_entropy_back soft_cross_entropy"),
     "diagonal": ("tril triu diagonal diag trace", "undiagonal"),
-    "gradient_control": ("identity stop_gradient grad_scale grad_clip print_", "print"),
     "gru": ("gru", "gru_tape gru_back"),
-    "losses": (
-        "cross_entropy nll sigmoid_cross_entropy bce_with_logits binary_cross_entropy mse l1 huber",
-        "",
-    ),
     "lstm": ("lstm", "lstm_tape lstm_back"),
     "normalize": ("standardize layer_norm rms_norm batch_norm group_norm", "group_channels"),
     "pool": (
@@ -40,7 +34,6 @@ _FAMILIES = {
     "recurrent": ("", "gate_weights"),
     "solve": ("inv solve det slogdet cholesky", "adjugate sign_det log_abs_det"),
     "sort": ("argsort sort topk searchsorted unique", "topk_indices unique_indices"),
-    "statistics": ("mean var std median norm logsumexp", "middle"),
     "update": ("at", "index_set last_named index_add"),
     "windows": ("unfold fold", ""),
 }

@@ -14,7 +14,6 @@ from tutorlib.core.errors import ShapeError, TutorlibError
 from tutorlib.core.graph import Op, aval_of
 from tutorlib.core.operators import OPS
 from tutorlib.core.quick import of_several
-from tutorlib.ops.array_rules import attach_to
 from tutorlib.ops.convert import cast
 from tutorlib.ops.cross_entropy import cross_entropy as entropy_of_labels
 from tutorlib.ops.cross_entropy import pick_label, soft_cross_entropy
@@ -226,6 +225,3 @@ def huber(prediction: Any, target: Any, delta: float = 1.0, reduction: str = "me
     distance = abs(prediction - target)
     loss = where(le(distance, delta), 0.5 * square(distance), delta * (distance - 0.5 * delta))
     return _reduced(loss, reduction, "huber")
-
-
-attach_to("losses")

@@ -14,7 +14,6 @@ from tutorlib.core.aval import AVal
 from tutorlib.core.errors import ShapeError
 from tutorlib.core.graph import Op
 from tutorlib.core.operators import OPS
-from tutorlib.ops.array_rules import attach_to
 from tutorlib.ops.convert import cast
 from tutorlib.ops.define import hashable_axis, normalized_axes, public, register
 from tutorlib.ops.elementwise import abs as absolute
@@ -308,6 +307,3 @@ _logsumexp: Op = reduction(
     1000.6931471805599
     """,
 )
-
-
-attach_to("statistics")
