@@ -12,7 +12,6 @@ from tutorlib.core import memory, observe
 from tutorlib.core.array_walk import NotANumber, recorded_nodes, walk_arrays
 from tutorlib.core.backend import quiet, silence, unsilence
 from tutorlib.core.collecting import collector_at_rest
-from tutorlib.core.disconnected import disconnected_error
 from tutorlib.core.dispatch import enable_grad
 from tutorlib.core.errors import (
     DisconnectedError,
@@ -374,6 +373,8 @@ def _reaches(costs: list[Any], var: Any, path: set[int]) -> bool:
 
 def _missing(costs: list[Any], var: Any, reached: bool, disconnected: str) -> Any:
     if not reached and disconnected == "raise":
+        from tutorlib.core.disconnected import disconnected_error
+
         raise disconnected_error(costs, var)
     if not reached and disconnected == "none":
         return None

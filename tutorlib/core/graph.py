@@ -13,7 +13,6 @@ from tutorlib.core.aval import AVal, Dim, array_aval, in_range, python_scalar_av
 from tutorlib.core.backend import Device, device_of, to_host
 from tutorlib.core.building import building
 from tutorlib.core.errors import DTypeError, ModeMixError, ShapeError, UpdateTypeError, shape_text
-from tutorlib.core.misuse import no_attribute, no_value, not_assigned
 from tutorlib.core.operators import Operators
 from tutorlib.core.storage import Storage
 
@@ -219,6 +218,13 @@ class Var(Operators):
         printer.text(repr(self))
 
 
+def _said(what: str, *about: Any) -> Exception:
+    """The error for what a symbol cannot do. How to say it loads when it is needed."""
+    from tutorlib.core import misuse
+
+    return getattr(misuse, what)(*about)
+
+
 class Symbol(Var):
     """A variable of a static graph: the output of a node, or (by a subclass) a leaf."""
 
@@ -248,33 +254,33 @@ class Symbol(Var):
     profiled: ClassVar[Callable[..., Any]]
 
     def __bool__(self) -> bool:
-        raise no_value("bool", label(self))
+        raise _said("no_value", "bool", label(self))
 
     def __float__(self) -> float:
-        raise no_value("float", label(self))
+        raise _said("no_value", "float", label(self))
 
     def __int__(self) -> int:
-        raise no_value("int", label(self))
+        raise _said("no_value", "int", label(self))
 
     def __index__(self) -> int:
-        raise no_value("index", label(self))
+        raise _said("no_value", "index", label(self))
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise no_value("array", label(self))
+        raise _said("no_value", "array", label(self))
 
     def __format__(self, spec: str) -> str:
         if spec and spec[-1] in "eEfFgGn%dxXob":
-            raise no_value("float", label(self))
+            raise _said("no_value", "float", label(self))
         return format(repr(self), spec)
 
     def __contains__(self, value: Any) -> bool:
-        raise no_value("bool", label(self))
+        raise _said("no_value", "bool", label(self))
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        raise not_assigned(label(self), isinstance(self, Shared))
+        raise _said("not_assigned", label(self), isinstance(self, Shared))
 
     def __getattr__(self, name: str) -> Any:
-        raise no_attribute(self, name)
+        raise _said("no_attribute", self, name)
 
     def __repr__(self) -> str:
         known = f"{self.dtype} {shape_text(self.shape)}"
