@@ -128,8 +128,7 @@ class NodeView:
     @property
     def made_at(self) -> Any:
         """The place in the learner's program that made this node; a backward node has that of its origin."""
-        origin = self.meta.origin
-        return self.place if origin is None else origin.place
+        return self.place if self.meta.origin is None else self.meta.origin.place
 
     @property
     def source(self) -> source_lines.SourceLine | None:
