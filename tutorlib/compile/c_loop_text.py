@@ -14,6 +14,7 @@ import math
 import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -71,15 +72,18 @@ def expression_of(node: Node, dtype: np.dtype[Any]) -> str:
     exponential = made_by(node.inputs[0], "exp") if node.op.name == "log1p" else None
     if exponential is not None and nonpositive(exponential.inputs[0]):
         text = text.replace("log1p(", "log1p_unit(")
-    if dtype.kind != "f":
-        return text
-    suffix = "f" if dtype.itemsize == 4 else ""
+    return _typed(text, C_TYPES[dtype]) if dtype.kind == "f" else text
+
+
+@lru_cache(maxsize=1024)
+def _typed(text: str, kind: str) -> str:
+    suffix = "f" if kind == "float" else ""
 
     def number(found: re.Match[str]) -> str:
         text = found[1]
         return f"{text if '.' in text or 'e' in text.lower() else text + '.0'}{suffix}"
 
-    return in_own_functions(_NUMBER.sub(number, text), C_TYPES[dtype.name])
+    return in_own_functions(_NUMBER.sub(number, text), kind)
 
 
 def _operations(job: Job) -> int:
@@ -115,7 +119,7 @@ class _LoopText:
         yield from ((declaration, None) for declaration, _ in self.pointers.values())
         yield from ((line, None) for line in self._placed(self.once))
         for name, dtype in self.waiting.items():
-            yield f"{C_TYPES[dtype.name]} {name}s[{min(block, last)}] __attribute__((aligned(64)));", None
+            yield f"{C_TYPES[dtype]} {name}s[{min(block, last)}] __attribute__((aligned(64)));", None
         yield from ((f"double {total} = 0;", None) for total in self.sums.values())
         for k, n in enumerate(sizes[:-1]):
             yield f"for (long i{k} = 0; i{k} < {n}; i{k}++) {{", None
@@ -134,7 +138,7 @@ class _LoopText:
         for job in self.loop.jobs:
             if job.key in self.sums:
                 mean = f" / {float(math.prod(self.loop.shape))!r}" if job.node.op.name == "mean" else ""
-                kind = C_TYPES[job.out.dtype.name]
+                kind = C_TYPES[job.out.dtype]
                 number = self.slot(job.key, job.out)
                 yield f"*({kind} *)a[{number}] = ({kind})({self.sums[job.key]}{mean});", job.node
         yield "}", None
@@ -170,7 +174,7 @@ class _LoopText:
         return inside and alike and not is_full_sum(job)
 
     def _call(self, job: Job, count: str) -> str:
-        kind = C_TYPES[job.out.dtype.name]
+        kind = C_TYPES[job.out.dtype]
         text = expression_of(job.node, job.out.dtype).format(*(f"x{i}[j]" for i in range(len(job.operands))))
         op = re.sub(r"\W", "_", job.node.op.name)
         name = f"tl_each_{op}_{kind}_{zlib.crc32(text.encode()):x}"
@@ -223,11 +227,11 @@ class _LoopText:
         for i, (key, array) in enumerate(job.operands[:1] if copies else job.operands):
             value = self._value(key, array, kind, part, lines)
             if not value.isidentifier():
-                lines.append(f"const {C_TYPES[kind.name]} o{number}_{i} = {value};")
+                lines.append(f"const {C_TYPES[kind]} o{number}_{i} = {value};")
                 value = f"o{number}_{i}"
             names.append(value)
         expression = "{0}" if copies else expression_of(job.node, kind)
-        result = C_TYPES[job.out.dtype.name]
+        result = C_TYPES[job.out.dtype]
         lines.append(f"const {result} v{number} = ({result})({expression.format(*names)});")
         self.names[job.key] = (f"v{number}", job.out.dtype, part)
         if self.stored(job.key):
@@ -240,19 +244,19 @@ class _LoopText:
             return literal(array, kind)
         if key not in self.names:
             element = self._element(key, array)
-            return element if array.dtype == kind else f"(({C_TYPES[kind.name]}){element})"
+            return element if array.dtype == kind else f"(({C_TYPES[kind]}){element})"
         name, dtype, made = self.names[key]
         if made != part:
             self.waiting[name] = dtype
             if (name, part) not in self.read:
                 self.read.add((name, part))
-                lines.append(f"const {C_TYPES[dtype.name]} {name} = {name}s[j];")
-        return name if dtype == kind else f"(({C_TYPES[kind.name]}){name})"
+                lines.append(f"const {C_TYPES[dtype]} {name} = {name}s[j];")
+        return name if dtype == kind else f"(({C_TYPES[kind]}){name})"
 
     def _element(self, key: int, array: np.ndarray, written: bool = False) -> str:
         """Where the loop finds its element; one that is the same everywhere is read once."""
         number = self.slot(key, array)
-        kind = C_TYPES[array.dtype.name]
+        kind = C_TYPES[array.dtype]
         spread = self.loop.spread(array)
         if number not in self.pointers:
             self.pointers[number] = (f"{kind} *p{number} = a[{number}];", spread)

@@ -15,9 +15,14 @@ import numpy as np
 from tutorlib.core.graph import Node
 
 C_TYPES = {
-    "float32": "float", "float64": "double", "bool": "unsigned char", "int8": "signed char", "int16": "short",
-    "int32": "int", "int64": "long long", "uint8": "unsigned char", "uint16": "unsigned short", "uint32": "unsigned",
+    np.dtype(name): kind
+    for name, kind in {
+        "float32": "float", "float64": "double", "bool": "unsigned char", "int8": "signed char", "int16": "short",
+        "int32": "int", "int64": "long long", "uint8": "unsigned char", "uint16": "unsigned short",
+        "uint32": "unsigned",
+    }.items()
 }  # fmt: skip
+FLOATS = frozenset({np.dtype("float32"), np.dtype("float64")})
 SUMS = frozenset({"sum", "mean"})
 COPIES = frozenset({"cast", "broadcast_to", "broadcast_like"})
 
@@ -38,7 +43,7 @@ class Job:
 def loop_dtype(node: Node, operands: Sequence[Any], out: np.dtype[Any]) -> np.dtype[Any] | None:
     """In which dtype an op computes; None where C would not compute what NumPy does."""
     arrays = [a.dtype for a in operands if isinstance(a, np.ndarray)]
-    if any(d.name not in C_TYPES for d in arrays) or out.name not in C_TYPES:
+    if any(d not in C_TYPES for d in arrays) or out not in C_TYPES:
         return None
     if node.op.name in COPIES:
         return out if out.kind == "f" or all(d == out for d in arrays) else None
@@ -51,7 +56,7 @@ def loop_dtype(node: Node, operands: Sequence[Any], out: np.dtype[Any]) -> np.dt
     # A comparison: in the dtype that its operands have in common. Python's numbers do not widen it.
     common = np.result_type(*arrays)
     numbers = [a for a in operands if not isinstance(a, np.ndarray)]
-    return common if common.name in C_TYPES and all(_fits(a, common) for a in numbers) else None
+    return common if common in C_TYPES and all(_fits(a, common) for a in numbers) else None
 
 
 def _fits(number: Any, dtype: np.dtype[Any]) -> bool:
@@ -73,13 +78,15 @@ def is_full_sum(job: Job) -> bool:
     (_, x) = job.operands[0]
     if job.node.op.name not in SUMS or not isinstance(x, np.ndarray) or x.dtype != job.out.dtype:
         return False
-    return job.out.size == 1 and x.dtype.name in ("float32", "float64") and x.size > 0
+    return job.out.size == 1 and x.dtype in FLOATS and x.size > 0
 
 
 def overlaps_elsewhere(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether two arrays share memory in such a way that an element of one is another element of the other."""
+    if a is b or not np.may_share_memory(a, b):
+        return False
     places = [(v.__array_interface__["data"][0], v.shape, v.strides) for v in (a, b)]
-    return places[0] != places[1] and bool(np.may_share_memory(a, b))
+    return places[0] != places[1]
 
 
 @dataclass
@@ -114,11 +121,11 @@ class Loop:
         return not any(overlaps_elsewhere(job.out, a) for a in (*self.reads, *self.writes, *reads))
 
     def _spread(self, array: np.ndarray) -> np.ndarray:
-        return np.broadcast_to(array, self.shape)
+        return array if array.shape == self.shape else np.broadcast_to(array, self.shape)
 
     def spread(self, array: np.ndarray) -> np.ndarray:
         """``array`` over the loop's shape, with the axes in the order in which the loop goes: along memory."""
-        return np.broadcast_to(array, self.shape).transpose(in_memory((self.writes or self.reads)[0]))
+        return self._spread(array).transpose(in_memory((self.writes or self.reads)[0]))
 
     def add(self, job: Job) -> None:
         self.jobs.append(job)

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from tutorlib.compile.c_loops import C_TYPES, Job, collapsed, in_memory
+from tutorlib.compile.c_loops import C_TYPES, FLOATS, Job, collapsed, in_memory
 from tutorlib.ops.windows import pads, pieces, reach
 
 POOLS = frozenset({"max_pool", "max_pool_spread"})
@@ -25,7 +25,7 @@ def is_pool(job: Job) -> bool:
     x = arrays[0] if job.node.op.name == "max_pool" else arrays[1]
     if not all(isinstance(a, np.ndarray) and a.dtype == job.out.dtype for a in arrays) or prod(kernel) > _LARGEST:
         return False
-    if job.out.dtype.name not in ("float32", "float64") or any(np.may_share_memory(job.out, a) for a in arrays):
+    if job.out.dtype not in FLOATS or any(np.may_share_memory(job.out, a) for a in arrays):
         return False
     if any(map(any, pads(x.shape[2:], kernel, stride, attrs["padding"], dilation))):
         return False
@@ -35,7 +35,7 @@ def is_pool(job: Job) -> bool:
 
 def pool_text(job: Job, slot: Callable[[int, np.ndarray], int]) -> Iterator[str]:
     """The op line by line."""
-    t = C_TYPES[job.out.dtype.name]
+    t = C_TYPES[job.out.dtype]
     spreads = job.node.op.name == "max_pool_spread"
     arrays = dict(zip("gxm" if spreads else "x", job.operands, strict=True))
     arrays["z"] = (job.key, job.out)

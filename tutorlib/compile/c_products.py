@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from tutorlib.compile.c_loops import C_TYPES, SUMS, Job, collapsed, in_memory
+from tutorlib.compile.c_loops import C_TYPES, FLOATS, SUMS, Job, collapsed, in_memory
 from tutorlib.compile.c_vectors import Product, product_in_vectors
 from tutorlib.ops.define import normalized_axes
 
@@ -17,7 +17,6 @@ from tutorlib.ops.define import normalized_axes
 # BLAS would mean to leave C); elements of a copy on the stack.
 FEW, MANY = 40_000, 600_000
 _ON_STACK = 4096
-_FLOATS = ("float32", "float64")
 PRODUCTS = frozenset({"matmul", "linear"})
 
 Slot = Callable[[int, np.ndarray], int]
@@ -33,7 +32,7 @@ def is_product(job: Job, most: int) -> bool:
     x = arrays[0]
     if not all(isinstance(a, np.ndarray) and a.dtype == job.out.dtype and 1 <= a.ndim <= 2 for a in arrays):
         return False
-    if job.out.dtype.name not in _FLOATS or any(np.may_share_memory(job.out, a) for a in arrays):
+    if job.out.dtype not in FLOATS or any(np.may_share_memory(job.out, a) for a in arrays):
         return False
     return bool(job.out.size * x.shape[-1] <= most)
 
@@ -43,7 +42,7 @@ def is_partial_sum(job: Job) -> bool:
     if job.node.op.name not in SUMS | {"unbroadcast"}:
         return False
     (_, x) = job.operands[0]
-    fits = isinstance(x, np.ndarray) and x.dtype == job.out.dtype and job.out.dtype.name in _FLOATS
+    fits = isinstance(x, np.ndarray) and x.dtype == job.out.dtype and job.out.dtype in FLOATS
     return fits and not np.may_share_memory(x, job.out)
 
 
@@ -53,7 +52,7 @@ def is_partial_sum(job: Job) -> bool:
 def product_text(job: Job, slot: Slot) -> Lines:
     """``x @ y``, or ``x @ y + bias``, line by line."""
     (xkey, x), (ykey, y), *bias = job.operands
-    t = C_TYPES[job.out.dtype.name]
+    t = C_TYPES[job.out.dtype]
     size = job.out.itemsize
     m, n, k = (x.shape[0] if x.ndim == 2 else 1), (y.shape[1] if y.ndim == 2 else 1), x.shape[-1]
     a = (x.strides[0] // size if x.ndim == 2 else 0, x.strides[-1] // size)
@@ -109,7 +108,7 @@ def sum_text(job: Job, slot: Slot) -> Lines:
     """A sum, a mean or an ``unbroadcast`` line by line."""
     key, x = job.operands[0]
     axes = _summed(job)
-    t = C_TYPES[job.out.dtype.name]
+    t = C_TYPES[job.out.dtype]
     count = float(np.prod([x.shape[i] for i in axes], dtype=float)) if job.node.op.name == "mean" else 1.0
     # The result seen with the shape of x: along a summed axis every element is the same one.
     out = job.out.reshape(tuple(1 if i in axes else n for i, n in enumerate(x.shape)))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from tutorlib.compile.c_loops import C_TYPES, Job
+from tutorlib.compile.c_loops import C_TYPES, FLOATS, Job
 
 ROWS = frozenset({"softmax", "log_softmax", "cross_entropy", "cross_entropy_back"})
 # Of longer rows NumPy finds the largest elements faster.
@@ -25,9 +25,9 @@ def is_row_op(job: Job) -> bool:
     if name not in ROWS or job.node.attrs.get("axis") != 1 or not all(isinstance(a, np.ndarray) for a in arrays):
         return False
     x = arrays[1 if name == "cross_entropy_back" else 0]
-    if x.ndim != 2 or not x.size or x.shape[1] > _LONGEST or job.out.dtype.name not in ("float32", "float64"):
+    if x.ndim != 2 or not x.size or x.shape[1] > _LONGEST or job.out.dtype not in FLOATS:
         return False
-    if "entropy" in name and (arrays[-1].dtype.name not in C_TYPES or arrays[-1].dtype.kind not in "iu"):
+    if "entropy" in name and (arrays[-1].dtype not in C_TYPES or arrays[-1].dtype.kind not in "iu"):
         return False
     if "entropy" in name and arrays[-1].shape != x.shape[:1]:
         return False
@@ -39,7 +39,7 @@ def is_row_op(job: Job) -> bool:
 
 def row_text(job: Job, slot: Callable[[int, np.ndarray], int]) -> Iterator[str]:
     """The op line by line."""
-    name, t = job.node.op.name, C_TYPES[job.out.dtype.name]
+    name, t = job.node.op.name, C_TYPES[job.out.dtype]
     operands = dict(zip({"cross_entropy": "xl", "cross_entropy_back": "gxl"}.get(name, "x"), job.operands, strict=True))
     rows, classes = operands["x"][1].shape
 
@@ -50,7 +50,7 @@ def row_text(job: Job, slot: Callable[[int, np.ndarray], int]) -> Iterator[str]:
 
     yield "{"
     for letter, (key, array) in operands.items():
-        yield f"const {C_TYPES[array.dtype.name]} *{letter} = a[{slot(key, array)}];"
+        yield f"const {C_TYPES[array.dtype]} *{letter} = a[{slot(key, array)}];"
     yield f"{t} *z = a[{slot(job.key, job.out)}], e[{classes}];"
     if "l" in operands:
         yield f"int *flag = a[{slot(FLAG, np.zeros(1, np.intc))}];"
