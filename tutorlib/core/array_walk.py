@@ -130,18 +130,21 @@ def recorded_nodes(roots: Iterable[Tensor]) -> Found:
     return Found(nodes, leaves, beside_leaf, walk)
 
 
-def _references(array: Any) -> int:
-    return _getrefcount(array)
-
-
-def _references_of_a_local() -> int:
-    array = np.empty(1)
-    return _references(array)
-
-
 _getrefcount = getattr(sys, "getrefcount", lambda _: 0)
-# What ``_references`` says of an array that only the caller's variable holds: it differs between Pythons.
-_ALONE = _references_of_a_local() or -1
+
+
+def _references_to_spare(walk: Walk) -> int:
+    return _getrefcount(walk.spare)
+
+
+def _references_where_nobody_else_has_it() -> int:
+    walk = Walk()
+    walk.spare = np.empty(1)
+    return _references_to_spare(walk)
+
+
+# What ``_references_to_spare`` says where the walk alone has the array: it differs between Pythons.
+_ALONE = _references_where_nobody_else_has_it() or -1
 
 
 def walk_arrays(order: Iterable[Tensor], leaves: dict[Tensor, Any], remember: bool, large: bool) -> None:
@@ -181,7 +184,7 @@ def walk_arrays(order: Iterable[Tensor], leaves: dict[Tensor, Any], remember: bo
             return
         sofar = leaves[var]
         leaves[var] = grad if sofar is None else plus(var, sofar, grad, fresh)
-        if sofar is None and node.op.guards_nothing and grad.size > g.size:  # type: ignore[union-attr]
+        if sofar is None and node.op.guards_nothing and g is not None and grad.size > g.size:  # type: ignore[union-attr]
             check(g)
         else:
             unsure.add(var)
@@ -232,11 +235,16 @@ def walk_arrays(order: Iterable[Tensor], leaves: dict[Tensor, Any], remember: bo
             grad = g
         else:
             if over:
-                grad = value = sofar = None
                 walk = node.mark
-                if type(g) is _ndarray and _references(g) == _ALONE and g.base is None:
-                    walk.spare = g
+                walk.spare = g
+                g = grad = value = sofar = None
+                alone = _references_to_spare(walk) == _ALONE
+                g = walk.spare
+                if not alone or type(g) is not _ndarray or g.base is not None:
+                    walk.spare = None
                 grad = rule(g, node)
+                if grad is walk.spare:
+                    g = None  # what was written over it is as good as new
                 walk.spare = None
             else:
                 grad = rule(g, node)
