@@ -78,3 +78,11 @@ def test_anything_else_is_refused():
 def test_a_recurrent_layer_is_shown_without_its_tape():
     s, h, V, c = tl.tensor3("s"), tl.matrix("h"), tl.matrix("V"), tl.vector("c")
     assert str(tl.latex(tl.gru(s, h, V, V, c, c)[1])) == r"\operatorname{gru}\left(s, h, V, V, c, c\right)_{-1}^\top"
+
+
+def test_a_choice_shows_its_branches():
+    q, r = tl.scalar("q"), tl.scalar("r")
+    chosen = tl.ifelse(q > 0, lambda: tl.sqrt(q) * r, lambda: -r)
+    assert str(tl.latex(chosen)) == (
+        "\\begin{cases} \\sqrt{q} r & \\text{if } q > 0 \\\\ -r & \\text{else} \\end{cases}"
+    )

@@ -186,6 +186,37 @@ def _indexed(node: Any, x: Text, *arrays: Text) -> Text:
     return f"{_bracketed(x, ATOM)}_{{{', '.join(parts)}}}", ATOM
 
 
+_CASES = "\\begin{{cases}} {1} & \\text{{if }} {0} \\\\ {2} & \\text{{else}} \\end{{cases}}"
+
+
+def _choice(node: Any, number: int, condition: Text, *captured: Text) -> Text:
+    """A result of an ``ifelse`` as its two branches."""
+    then, otherwise = (_of_body(node.attrs[branch], number, captured) for branch in ("then", "otherwise"))
+    return _wrapped(_CASES)(node, condition, then, otherwise)
+
+
+def _of_body(body: Any, number: int, given: tuple[Text, ...]) -> Text:
+    """A result of a graph inside a node, its inputs written as ``given``."""
+    texts = {id(v): text for v, text in zip(body.inputs, given, strict=True)}
+    for node in body.nodes:
+        parts = [texts.get(id(v)) or _leaf(v) for v in node.inputs]
+        texts.update((id(v), _shown(node, v.index, parts)) for v in node.outputs)
+    return texts.get(id(body.outputs[number])) or _leaf(body.outputs[number])
+
+
+def _leaf(var: Any) -> Text:
+    shown = name_of(var)
+    return shown, SUM if shown.startswith("-") else ATOM
+
+
+def _shown(node: Any, number: int, parts: list[Text]) -> Text:
+    """Result ``number`` of a node, from the texts of its operands."""
+    if node.op.name == "ifelse":
+        return _choice(node, number, *parts)
+    show = SHOWN.get(node.op.name) or _applied(f"\\operatorname{{{_escaped(node.op.name)}}}")
+    return show(node, *parts)
+
+
 _TRANSPARENT = "cast identity broadcast_to broadcast_like unbroadcast reshape reshape_like expand_dims squeeze transfer"
 SHOWN: dict[str, Callable[..., Text]] = {
     "add": _operator("{0} + {1}", SUM, SUM, SUM),
@@ -213,7 +244,7 @@ SHOWN: dict[str, Callable[..., Text]] = {
     "min": _reduced("\\min"),
     "prod": _reduced("\\prod"),
     "getitem": _indexed,
-    "where": _wrapped("\\begin{{cases}} {1} & \\text{{if }} {0} \\\\ {2} & \\text{{else}} \\end{{cases}}"),
+    "where": _wrapped(_CASES),
     "maximum": _applied("\\max"),
     "minimum": _applied("\\min"),
     "sigmoid": _wrapped("\\sigma\\left({0}\\right)"),
@@ -239,17 +270,12 @@ def _formula(expression: Var) -> str:
     definitions: list[str] = []
 
     def text_of(var: Any) -> Text:
-        if id(var) in texts:
-            return texts[id(var)]
-        shown = name_of(var)
-        return shown, SUM if shown.startswith("-") else ATOM
+        return texts[id(var)] if id(var) in texts else _leaf(var)
 
     for node in nodes:
         parts = [text_of(v) for v in node.inputs]
-        show = SHOWN.get(node.op.name) or _applied(f"\\operatorname{{{_escaped(node.op.name)}}}")
-        text = show(node, *parts)
         for var in node.outputs:
-            texts[id(var)] = text
+            texts[id(var)] = text = _shown(node, var.index, parts)
             if len(text[0]) > LONG and uses[id(var)] > 1:
                 letter = f"t_{{{len(definitions) + 1}}}"
                 definitions.append(f"{letter} &= {text[0]}")
