@@ -145,3 +145,12 @@ def test_a_nan_is_found_in_any_order_of_memory(axes):
     g[1, 1, 1] = np.nan
     with pytest.raises(NotANumber):
         check(g)
+
+
+def test_a_large_cotangent_passed_in_is_not_written_to():
+    seed = np.ones((1200, 1000), np.float32)
+    x = tl.tensor(seed * 2, requires_grad=True)
+    y = -(x * 3.0)
+    (y * 2.0 + x).backward(seed)
+    assert (seed == 1).all()
+    assert (x.grad.numpy() == -5).all()
