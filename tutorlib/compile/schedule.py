@@ -131,6 +131,8 @@ class Schedule(Running):
         targets = [s.storage.value for s, _ in self._moves]
         seen = [*self.output_arrays, *(value for _, value in self._moves)]
         arrays = [*targets, *seen]
+        if self._own:  # lent variables get new arrays, which C does not make
+            return []
         if not all(isinstance(a, np.ndarray) and a.flags.c_contiguous for a in arrays):
             return []
         if any(np.may_share_memory(a, b) for a in targets for b in seen):
