@@ -387,17 +387,3 @@ def test_products_of_every_number_of_rows_and_columns(dtype):
         for got, want in zip(f(p, q, r), [p @ q + 1, (p @ q + r) * 2, (p @ q).T - 1], strict=True):
             assert_same(got, want)
     compiled(f)
-
-
-def test_a_parameter_beside_variables_that_get_copies_is_updated_once():
-    p, w, v = tl.Parameter([1.0, 2.0], name="p"), tl.shared([3.0, 4.0], name="w"), tl.shared([5.0, 6.0], name="v")
-    x = tl.vector("x")
-    with tl.static():
-        total = p + w
-    f = tl.function([x], [w, total], updates=[(p, total), (w, x), (v, total)], mode="c")
-    for _ in range(3):
-        before = [a.get_value() for a in (p.symbol, w)]
-        shown, sums = f([0.5, -0.5])
-        assert shown.tolist() == before[1].tolist() and sums.tolist() == (before[0] + before[1]).tolist()
-        assert p.symbol.get_value().tolist() == v.get_value().tolist() == sums.tolist()
-        assert w.get_value().tolist() == [0.5, -0.5]
