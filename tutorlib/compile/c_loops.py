@@ -69,7 +69,9 @@ def _fits(number: Any, dtype: np.dtype[Any]) -> bool:
 
 
 def is_elementwise(job: Job) -> bool:
-    """Whether the op can be part of a loop over its result."""
+    """Whether the op can be part of a loop over its result: one that does not overwrite what it reads later."""
+    if any(isinstance(a, np.ndarray) and overlaps_elsewhere(job.out, a) for _, a in job.operands):
+        return False
     return loop_dtype(job.node, [a for _, a in job.operands], job.out.dtype) is not None
 
 
