@@ -113,7 +113,7 @@ def test_each_press_of_the_button_adds_an_update_that_is_seen_at_once(lab):
         lab.cell("watch").get_by_role("button", name="increment()").click()
         expect(slider).to_have_attribute("max", str(before + presses))
         expect(slider).to_have_value(str(before + presses))
-    expect(view.locator(".tl-by")).to_contain_text("by increment")
+    expect(view.locator(".tl-by")).to_contain_text("· increment")
     returned, stored = view.locator(".tl-returned .tl-big"), view.locator(".tl-stored .tl-big")
     old, new = (json.loads(card.inner_text().replace(" ", "")) for card in (returned, stored))
     assert [b - a for a, b in zip(old, new, strict=True)] == [1, 1, 1]

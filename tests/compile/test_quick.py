@@ -1,5 +1,6 @@
 """Repeated calls take the quick way, and whatever is new at a call is seen all the same."""
 
+import pickle
 import threading
 
 import numpy as np
@@ -174,3 +175,13 @@ def test_variables_that_exchange_values_are_not_copied_over_each_other(mode):
         old = float(k % 2)
         got = f()
         assert (got[0].tolist(), got[1].tolist()) == ([old] * 3, [1 - old] * 3)
+
+
+def test_a_loaded_array_takes_the_quick_way(monkeypatch):
+    f, _ = counter(None)
+    f(np.ones(3))
+    f(np.ones(3))
+    only_quick(f, monkeypatch)
+    loaded = pickle.loads(pickle.dumps(np.ones(3)))
+    assert loaded.dtype is not np.dtype("float64")
+    assert float(f(loaded)) == 6.0

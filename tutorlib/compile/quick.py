@@ -64,7 +64,9 @@ def quick_call(plan: Plan, to: Bindings, lock: Lock) -> Quick:
         if len(arguments) != count:
             return None
         for array, (dtype, shape) in zip(arguments, wanted):  # noqa: B905
-            if type(array) is not ndarray or array.dtype is not dtype or array.shape != shape:
+            if type(array) is not ndarray or array.shape != shape:
+                return None
+            if (found := array.dtype) is not dtype and found != dtype:  # loaded arrays have dtypes of their own
                 return None
         if not acquire(waits):
             return None

@@ -84,8 +84,11 @@ def run_notebook(notebook: dict[str, Any]) -> Run:
     node.cells.append(asks)
     began: dict[str, float] = {}
     took: dict[str, float] = {}
+    place = "before the first cell"
 
     def begin(cell: Any, cell_index: int) -> None:
+        nonlocal place
+        place = f"{metadata['tutorlib']['lesson']}, cell {cell.metadata.key}"
         began[cell.id] = time.perf_counter()
 
     def end(cell: Any, cell_index: int, **reply: Any) -> None:
@@ -107,7 +110,7 @@ def run_notebook(notebook: dict[str, Any]) -> Run:
         try:
             client.execute(env=environment(metadata["tutorlib"]["language"]))
         except (CellExecutionError, CellTimeoutError, DeadKernelError) as problem:
-            raise CellFailed(f"{failed_key(node)}: {problem}") from None
+            raise CellFailed(f"{place}: {problem}") from None
     seconds = time.perf_counter() - started
     node.cells.remove(asks)
     took.pop(asks.id)
@@ -130,12 +133,6 @@ def peak_bytes() -> int:
     import resource
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-
-def failed_key(notebook: Any) -> str:
-    """The key of the last cell that ran."""
-    ran = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.execution_count is not None]
-    return f"{notebook.metadata.tutorlib.lesson}, cell {ran[-1].metadata.key}" if ran else "before the first cell"
 
 
 def clean_cell(cell: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What holds for every test of the views: none is left watching the engine."""
+"""What holds for every test: it leaves nobody behind who watches the engine."""
 
 from __future__ import annotations
 
